@@ -1,0 +1,54 @@
+# Two commands do everything: `make demo` and `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CHECKED := src tests benchmarks
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-thorough lint format types bench figures clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "lexicone needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## install, then run the paper's optimisation benchmark and draw it
+	$(BIN)/lexicone reproduce lpa --out runs/lpa
+
+test: lint types  ## install the development extra, then lint, type check and test
+	$(BIN)/python -m pytest -n auto
+
+test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed-dev  ## ruff: lint and format check
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+
+format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+types: $(VENV)/.installed-dev  ## pyright
+	$(BIN)/pyright --warnings
+
+bench: $(VENV)/.installed-dev  ## time the direction against the memory limit and against TorchJD
+	$(BIN)/python benchmarks/direction.py
+
+figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
+	$(BIN)/lexicone figure all --out runs/figures
+
+clean:  ## remove the virtual environment, caches and runs
+	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,47 @@
+"""What the NumPy, JAX and PyTorch sides of the code share: one namespace, checks that jit survives."""
+
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+__all__ = ["as_floats", "is_true", "namespace", "plain"]
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array library of the arguments; NumPy for lists and numbers, and where it meets another library."""
+    own = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
+    others = [a for a in own if not array_api_compat.is_numpy_array(a)]
+    return array_api_compat.array_namespace(*(others or own or [np.zeros(())]))
+
+
+def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:
+    """``data`` as a floating-point array of ``xp``, with the dtype and device of ``like`` if given.
+
+    ``name`` is the argument that an error message blames.
+    """
+    try:
+        if like is not None:
+            return xp.asarray(data, dtype=like.dtype, device=array_api_compat.device(like))
+        own = array_api_compat.is_array_api_obj(data) and namespace(data) is xp
+        array = data if own else xp.asarray(data)
+        if xp.isdtype(array.dtype, "real floating"):
+            return array
+        if xp.isdtype(array.dtype, ("integral", "bool")):
+            return xp.astype(array, xp.zeros(()).dtype)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"{name}: expected real numbers in a regular array, got {data!r}")
+
+
+def is_true(flag: Any) -> bool:
+    """``bool(flag)``, or False while JAX or PyTorch trace and the value is not known yet."""
+    try:
+        return bool(flag)
+    except (TypeError, RuntimeError):
+        return False
+
+
+def plain(array: Any) -> Any:
+    """A Python number instead of a NumPy array without axes; anything else unchanged."""
+    return array.item() if isinstance(array, np.generic | np.ndarray) and array.ndim == 0 else array
