@@ -1,6 +1,8 @@
 """lexicone: decisions with ordered objectives, each but the last with a threshold that is good enough."""
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lexicone.cone import (
@@ -37,3 +39,15 @@ def __getattr__(name: str) -> Any:
     if name not in _NEED_JAX:
         raise AttributeError(f"module 'lexicone' has no attribute {name!r}")
     return getattr(importlib.import_module(_NEED_JAX[name]), name)
+
+
+class _Package(ModuleType):
+    """Keeps ``lexicone.maximize`` the function, also once the file of that name has been imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and name in _NEED_JAX:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

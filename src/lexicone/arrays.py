@@ -24,7 +24,7 @@ def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:
         if like is not None:
             return xp.asarray(data, dtype=like.dtype, device=array_api_compat.device(like))
         own = array_api_compat.is_array_api_obj(data) and namespace(data) is xp
-        array = data if own else xp.asarray(data)
+        array: Any = data if own else xp.asarray(data)
         if xp.isdtype(array.dtype, "real floating"):
             return array
         if xp.isdtype(array.dtype, ("integral", "bool")):

@@ -70,9 +70,7 @@ def project_cone(g: Any, axis: Any, delta: Any) -> Float[Any, "*batch n"]:
     g = as_floats(xp, "g", g)
     axis = as_floats(xp, "axis", axis, like=g)
     if g.ndim == 0 or axis.ndim == 0 or g.shape[-1] != axis.shape[-1]:
-        raise ValueError(
-            f"axis: must have the last dimension of g, got {axis.shape} and {g.shape}"
-        )
+        raise ValueError(f"axis: must have the last dimension of g, got {axis.shape} and {g.shape}")
     _check_finite(xp, g=g, axis=axis)
     delta = _check_delta(xp, delta, g)
     shape = _common_shape(g.shape[:-1], axis.shape[:-1], delta.shape)

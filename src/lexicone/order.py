@@ -6,7 +6,7 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,7 @@ class Order:
 
     def __init__(
         self,
-        thresholds: Sequence[float | None] | Mapping[str, float | None],
+        thresholds: Iterable[float | int | None] | Mapping[str, float | int | None],
         *,
         names: Sequence[str] | None = None,
         break_ties: bool = False,
@@ -47,14 +47,7 @@ class Order:
         if isinstance(thresholds, Mapping):
             if names is not None:
                 raise ValueError("names: give them as keys of thresholds or as names, not both")
-            names, thresholds = tuple(thresholds), (*thresholds.values(),)
-            if not names:
-                raise ValueError("thresholds: the mapping is empty; name at least one objective")
-            if thresholds[-1] is not None:
-                raise ValueError(
-                    f"thresholds: the last objective {names[-1]!r} is open-ended and takes None, "
-                    f"got {thresholds[-1]!r}"
-                )
+            names, thresholds = _split_mapping(thresholds)
         object.__setattr__(self, "thresholds", _check_thresholds(thresholds, names))
         object.__setattr__(self, "names", None if names is None else tuple(names))
         object.__setattr__(self, "break_ties", break_ties)
@@ -158,9 +151,21 @@ class Order:
         return values
 
 
-def _check_thresholds(
-    thresholds: Sequence[float | None], names: Sequence[str] | None
-) -> tuple[float, ...]:
+def _split_mapping(
+    mapping: Mapping[Any, float | int | None],
+) -> tuple[tuple[str, ...], tuple[float | int | None, ...]]:
+    names, thresholds = tuple(mapping.keys()), tuple(mapping.values())
+    if not names:
+        raise ValueError("thresholds: the mapping is empty; name at least one objective")
+    if thresholds[-1] is not None:
+        raise ValueError(
+            f"thresholds: the last objective {names[-1]!r} is open-ended and takes None, "
+            f"got {thresholds[-1]!r}"
+        )
+    return names, thresholds
+
+
+def _check_thresholds(thresholds: Any, names: Sequence[str] | None) -> tuple[float, ...]:
     try:
         entries = list(thresholds)
     except TypeError:
