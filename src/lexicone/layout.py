@@ -1,0 +1,39 @@
+"""Where the states of a model lie on a map."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What drawings of mazes and grids need: tiles, and the tile of each state.
+
+    ``rows`` are strings, one character per tile (``#`` wall, ``.`` free, others as the task says).
+    ``positions[s]`` is the (row, column) of state s, or (−1, −1) if it is not on the map. Several
+    states may share a tile.
+    """
+
+    rows: tuple[str, ...]
+    positions: Int[np.ndarray, "S 2"]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(str(row) for row in self.rows))
+        positions = np.array(self.positions, dtype=np.int32)
+        positions.flags.writeable = False
+        object.__setattr__(self, "positions", positions)
+        if len({len(row) for row in self.rows}) != 1 or not self.rows[0]:
+            raise ValueError("rows: expected strings of one common length, at least 1")
+        if positions.ndim != 2 or positions.shape[1] != 2:
+            raise ValueError(f"positions: expected shape [states, 2], got {positions.shape}")
+        height, width = len(self.rows), len(self.rows[0])
+        bad = ((positions < -1) | (positions >= [height, width])).any(axis=1)
+        if bad.any():
+            s = int(np.argmax(bad))
+            raise ValueError(
+                f"positions[{s}]: {tuple(positions[s].tolist())} is not on the map "
+                f"of {height} × {width}"
+            )

@@ -1,0 +1,294 @@
+"""Successor tables as plain arrays: their defects, and packing dense or sparse models into them.
+
+A table lists for each state s and action a the B possible successors: ``next_state[s,a,b]``, with
+``probability[s,a,b]`` and ``reward[s,a,b,k]``. Rows with fewer than B successors are filled up with
+probability 0.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy import sparse
+
+__all__ = [
+    "Dense",
+    "Sparse",
+    "find_defects",
+    "pack_dense",
+    "pack_sparse",
+    "unpack_dense",
+    "unpack_sparse",
+]
+
+SUM_TOLERANCE = 1e-6
+"""How far a distribution's sum may be from 1 (what float32 tables need); it is then scaled to 1."""
+
+
+class Dense(NamedTuple):
+    """A model as dense arrays; ``MDP.from_dense(*dense)`` reads it."""
+
+    transition: Float[np.ndarray, "S A S"]
+    reward: Float[np.ndarray, "S A S K"]
+    initial: Float[np.ndarray, " S"]
+    terminal: Bool[np.ndarray, " S"]
+
+
+class Sparse(NamedTuple):
+    """A model as sparse matrices; ``MDP.from_sparse(*matrices)`` reads it."""
+
+    transition: tuple[sparse.csr_array, ...]
+    """One ``[S,S]`` matrix per action."""
+    reward: tuple[tuple[sparse.csr_array, ...], ...]
+    """``reward[k][a]``, ``[S,S]``."""
+    initial: Float[np.ndarray, " S"]
+    terminal: Bool[np.ndarray, " S"]
+
+
+def find_defects(
+    next_state: np.ndarray,
+    probability: np.ndarray,
+    reward: np.ndarray,
+    initial: np.ndarray,
+    terminal: np.ndarray,
+    state_name: Callable[[int], str] = "state {}".format,
+    action_name: Callable[[int], str] = "action {}".format,
+) -> list[str]:
+    """Every kind of defect, each with its first place and how many more there are."""
+    shapes = _shape_defects(next_state, probability, reward, initial, terminal)
+    if shapes:
+        return shapes
+    defects: list[str] = []
+    states = next_state.shape[0]
+
+    def report(name: str, bad: np.ndarray, says: Callable[..., str]) -> None:
+        places = np.argwhere(bad)
+        if len(places):
+            first = tuple(int(i) for i in places[0])
+            parts = [state_name(first[0])] if first else []
+            parts += [action_name(first[1])] if len(first) > 1 else []
+            parts += [f"successor {first[2]}"] if len(first) > 2 else []
+            parts += [f"objective {first[3] + 1}"] if len(first) > 3 else []
+            more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+            index = ",".join(map(str, first))
+            defects.append(f"{name}[{index}] ({', '.join(parts)}): {says(*first)}{more}")
+
+    outside = (next_state < 0) | (next_state >= states)
+    report(
+        "next_state",
+        outside,
+        lambda *i: f"is {next_state[i]}, but states are numbered from 0 to {states - 1}",
+    )
+    for name, table in (("probability", probability), ("reward", reward), ("initial", initial)):
+        report(
+            name, ~np.isfinite(table), lambda *i, table=table: f"is {table[i]}, not a finite number"
+        )
+    for name, table in (("probability", probability), ("initial", initial)):
+        report(name, table < 0, lambda *i, table=table: f"is {table[i]:.6g}, below 0")
+    with np.errstate(invalid="ignore"):
+        sums, start = probability.sum(axis=-1), initial.sum()
+    wrong = np.isfinite(sums) & (np.abs(sums - 1) > SUM_TOLERANCE)
+    report("probability", wrong, lambda s, a: f"sums to {sums[s, a]:.9g}, not 1")
+    if np.isfinite(start) and abs(start - 1) > SUM_TOLERANCE:
+        defects.append(f"initial: sums to {start:.9g}, not 1")
+    possible = (probability > 0) & terminal[:, None, None]
+    moves = possible & ~outside & (next_state != np.arange(states)[:, None, None])
+    report(
+        "terminal",
+        moves,
+        lambda s, a, b: (
+            f"a terminal state must loop on itself, but moves to state {next_state[s, a, b]}"
+        ),
+    )
+    with np.errstate(invalid="ignore"):
+        pays = possible[..., None] & (reward != 0)
+    report(
+        "terminal",
+        pays,
+        lambda *i: f"a terminal state must not pay, but has reward {reward[i]:.6g}",
+    )
+    return defects
+
+
+def _shape_defects(
+    next_state: np.ndarray,
+    probability: np.ndarray,
+    reward: np.ndarray,
+    initial: np.ndarray,
+    terminal: np.ndarray,
+) -> list[str]:
+    if next_state.ndim != 3 or 0 in next_state.shape:
+        return [
+            f"next_state: expected shape [states, actions, successors], none of them 0, "
+            f"got {next_state.shape}"
+        ]
+    shape = next_state.shape
+    defects = []
+    if probability.shape != shape:
+        defects.append(
+            f"probability: expected the shape of next_state {shape}, got {probability.shape}"
+        )
+    if reward.ndim != 4 or reward.shape[:3] != shape or reward.shape[3] == 0:
+        defects.append(f"reward: expected shape {(*shape, 'K')}, got {reward.shape}")
+    for name, table in (("initial", initial), ("terminal", terminal)):
+        if table.shape != shape[:1]:
+            defects.append(f"{name}: expected one entry per state {shape[:1]}, got {table.shape}")
+    return defects
+
+
+def pack_dense(
+    transition: Any, reward: Any, terminal: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``transition[S,A,S]`` and ``reward[S,A,K]`` or ``[S,A,S,K]`` as successor tables.
+
+    Rows of zeros in terminal states become loops.
+    """
+    transition = np.asarray(transition, dtype=float)
+    reward = np.asarray(reward, dtype=float)
+    if transition.ndim != 3 or transition.shape[0] != transition.shape[2] or 0 in transition.shape:
+        raise ValueError(f"transition: expected shape [S,A,S], got {transition.shape}")
+    states, actions, _ = transition.shape
+    if reward.ndim not in (3, 4) or reward.shape[:-1] != transition.shape[: reward.ndim - 1]:
+        raise ValueError(
+            f"reward: expected shape [S,A,K] or [S,A,S,K] with S={states} and A={actions}, "
+            f"got {reward.shape}"
+        )
+    rows, columns = np.nonzero(transition.reshape(states * actions, states))
+    values = transition.reshape(states * actions, states)[rows, columns]
+    paid = reward.reshape(states * actions, *reward.shape[2:])
+    paid = paid[rows, columns] if reward.ndim == 4 else paid[rows]
+    return _pack(states, actions, rows, columns, values, paid, np.asarray(terminal, dtype=bool))
+
+
+def pack_sparse(
+    transition: Sequence[Any], reward: Any, terminal: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One sparse ``[S,S]`` matrix per action as successor tables.
+
+    ``reward`` is an array ``[S,A,K]``, or for rewards that depend on the successor
+    ``reward[k][a]``, a sparse ``[S,S]`` matrix per objective and action. Empty rows in terminal
+    states become loops.
+    """
+    actions = len(transition)
+    if actions == 0:
+        raise ValueError("transition: expected one sparse matrix per action, got none")
+    matrices = [sparse.csr_array(matrix) for matrix in transition]
+    states = len(matrices[0].indptr) - 1
+    for a, matrix in enumerate(matrices):
+        if matrix.shape != (states, states):
+            raise ValueError(
+                f"transition[{a}]: expected shape {(states, states)}, got {matrix.shape}"
+            )
+    parts = [matrix.tocoo() for matrix in matrices]
+    source = np.concatenate([m.coords[0] for m in parts]).astype(np.int64)
+    columns = np.concatenate([m.coords[1] for m in parts]).astype(np.int64)
+    values = np.concatenate([m.data for m in parts]).astype(float)
+    action = np.repeat(np.arange(actions), [m.nnz for m in parts])
+    if sparse.issparse(reward) or (len(reward) and _holds_sparse(reward[0])):
+        paid = np.stack(
+            [_gather(f"reward[{k}]", row, parts, states) for k, row in enumerate(reward)], axis=-1
+        )
+    else:
+        table = np.asarray(reward, dtype=float)
+        if table.ndim != 3 or table.shape[:2] != (states, actions):
+            raise ValueError(
+                f"reward: expected shape [S,A,K] with S={states} and A={actions}, got {table.shape}"
+            )
+        paid = table[source, action]
+    rows = source * actions + action
+    order = np.argsort(rows, kind="stable")
+    return _pack(
+        states,
+        actions,
+        rows[order],
+        columns[order],
+        values[order],
+        paid[order],
+        np.asarray(terminal, dtype=bool),
+    )
+
+
+def unpack_dense(
+    next_state: np.ndarray, probability: np.ndarray, reward: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``[S,A,S]`` and ``[S,A,S,K]``; equal successors are merged, their rewards averaged."""
+    states, actions, _ = next_state.shape
+    s, a, _ = np.indices(next_state.shape)
+    transition = np.zeros((states, actions, states))
+    paid = np.zeros((states, actions, states, reward.shape[-1]))
+    np.add.at(transition, (s, a, next_state), probability)
+    np.add.at(paid, (s, a, next_state), probability[..., None] * reward)
+    return transition, paid / np.where(transition > 0, transition, 1.0)[..., None]
+
+
+def unpack_sparse(
+    next_state: np.ndarray, probability: np.ndarray, reward: np.ndarray
+) -> tuple[tuple[sparse.csr_array, ...], tuple[tuple[sparse.csr_array, ...], ...]]:
+    """``transition[a]`` and ``reward[k][a]``, all ``[S,S]``; merged like `unpack_dense`."""
+    states, actions, _ = next_state.shape
+    transition, paid = [], [[] for _ in range(reward.shape[-1])]
+    for a in range(actions):
+        keep = probability[:, a] > 0
+        place = (np.nonzero(keep)[0], next_state[:, a][keep])
+        weight = probability[:, a][keep]
+        matrix = sparse.csr_array((weight, place), shape=(states, states))
+        matrix.sum_duplicates()
+        transition.append(matrix)
+        for k, row in enumerate(paid):
+            total = sparse.csr_array((weight * reward[:, a, :, k][keep], place), matrix.shape)
+            total.sum_duplicates()
+            total.data = np.divide(total.data, matrix.data)
+            total.eliminate_zeros()
+            row.append(total)
+    return tuple(transition), tuple(tuple(row) for row in paid)
+
+
+def _holds_sparse(item: Any) -> bool:
+    return isinstance(item, (list, tuple)) and any(sparse.issparse(m) for m in item)
+
+
+def _gather(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarray:
+    """The entries of one objective's reward matrices where transitions are possible."""
+    if sparse.issparse(row) or len(row) != len(parts):
+        raise ValueError(f"{name}: expected one sparse matrix for each of {len(parts)} actions")
+    found = []
+    for a, (matrix, part) in enumerate(zip(row, parts, strict=True)):
+        matrix = sparse.csr_array(matrix)
+        if matrix.shape != (states, states):
+            raise ValueError(f"{name}[{a}]: expected shape {(states, states)}, got {matrix.shape}")
+        possible = sparse.csr_array(part).astype(bool)
+        stray = sparse.csr_array(matrix.astype(bool) > possible)
+        if stray.nnz:
+            s, t = (int(i[0]) for i in stray.nonzero())
+            raise ValueError(f"{name}[{a}]: pays for state {s} to {t}, which has probability 0")
+        found.append(
+            np.asarray(matrix[part.coords[0], part.coords[1]], dtype=float).reshape(-1)
+            if part.nnz
+            else np.zeros(0)
+        )
+    return np.concatenate(found)
+
+
+def _pack(
+    states: int,
+    actions: int,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    values: np.ndarray,
+    paid: np.ndarray,
+    terminal: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries sorted by row ``s·A+a`` into ``[S,A,B]``; unused places loop with probability 0."""
+    if terminal.shape != (states,):
+        raise ValueError(f"terminal: expected one entry per state ({states}), got {terminal.shape}")
+    counts = np.bincount(rows, minlength=states * actions)
+    width = max(int(counts.max(initial=0)), 1)
+    slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    next_state = np.repeat(np.arange(states, dtype=np.int32), actions)[:, None].repeat(width, 1)
+    probability = np.zeros((states * actions, width))
+    reward = np.zeros((states * actions, width, paid.shape[-1]))
+    next_state[rows, slot], probability[rows, slot], reward[rows, slot] = columns, values, paid
+    probability[(counts == 0) & np.repeat(terminal, actions), 0] = 1.0
+    shape = (states, actions, width)
+    return next_state.reshape(shape), probability.reshape(shape), reward.reshape(*shape, -1)

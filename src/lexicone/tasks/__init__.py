@@ -1,0 +1,149 @@
+"""Tasks: functions that return an `MDP`, and a registry of them.
+
+>>> maze("extended", objectives="path")
+>>> make("maze:extended", objectives="path")
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lexicone.mdp import MDP
+from lexicone.tasks.deep_sea_treasure import deep_sea_treasure
+from lexicone.tasks.fruit_tree import fruit_tree
+from lexicone.tasks.garnet import garnet
+from lexicone.tasks.grid import grid
+from lexicone.tasks.maze import MAZES, Tile, maze, parse_maze
+from lexicone.tasks.resource_gathering import resource_gathering
+from lexicone.tasks.road_trip import road_trip
+from lexicone.tasks.space_traders import space_traders
+
+__all__ = [
+    "MAZES",
+    "TASKS",
+    "Task",
+    "Tile",
+    "deep_sea_treasure",
+    "fruit_tree",
+    "garnet",
+    "grid",
+    "make",
+    "maze",
+    "parse_maze",
+    "resource_gathering",
+    "road_trip",
+    "space_traders",
+]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One entry of the registry."""
+
+    name: str
+    build: Callable[..., MDP]
+    description: str
+    objectives: str
+    """What they are, most important first, as far as the options leave it open."""
+    variants: tuple[str, ...] = ()
+    """Values of the first argument that have a name."""
+    thresholds: tuple[float, ...] = ()
+    """Thresholds that make the default task interesting; K−1 of them."""
+    needs: str | None = None
+    """The optional extra that has to be installed."""
+
+    @property
+    def example(self) -> str:
+        """A call that builds it."""
+        first = self.variants[0] if self.variants else ""
+        return f"lx.tasks.{self.name}({first if first.isdigit() or not first else repr(first)})"
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            "maze",
+            maze,
+            "the paper's mazes, or your own drawing: reach the goal, avoid bad tiles",
+            "goal, tiles | tiles+goal, time | any",
+            tuple(MAZES),
+            (1.0,),
+        ),
+        Task(
+            "fruit_tree",
+            fruit_tree,
+            "a full binary tree with a vector of nutrients on each leaf",
+            "protein, carbs, fats, vitamins, minerals, water",
+            ("5", "6", "7"),
+            (1.0, 1.0, 1.0, 1.0, 1.0),
+            "gym",
+        ),
+        Task(
+            "deep_sea_treasure",
+            deep_sea_treasure,
+            "a submarine between near small and far large treasures",
+            "treasure, time",
+            ("concave", "convex", "mirrored"),
+            (24.0,),
+            "gym",
+        ),
+        Task(
+            "space_traders",
+            space_traders,
+            "two flights, each slow and safe or fast and risky",
+            "success, time",
+            (),
+            (0.88,),
+        ),
+        Task(
+            "resource_gathering",
+            resource_gathering,
+            "fetch gold and a diamond past enemies and come home",
+            "survival, gold, diamond",
+            (),
+            (-0.1, 0.9),
+            "gym",
+        ),
+        Task(
+            "road_trip",
+            road_trip,
+            "a car, toll roads, a budget and pleasant cities; reads a CSV of roads",
+            "toll, pleasure",
+            (),
+            (-10.0,),
+        ),
+        Task(
+            "garnet",
+            garnet,
+            "random sparse models of any size",
+            "random",
+            ("100", "1000", "10000"),
+            (50.0, 50.0),
+        ),
+        Task(
+            "grid",
+            grid,
+            "slippery random grids of any size: hazards and time",
+            "hazard 1, …, time",
+            ("10", "32", "100"),
+            (-1.0, -1.0),
+        ),
+    )
+}
+
+
+def make(name: str, **options: Any) -> MDP:
+    """Build a task by name; ``"maze:extended"`` passes what follows as the first argument.
+
+    Hyphens and underscores are the same; a whole number after the colon is passed as one.
+    """
+    task, _, variant = name.partition(":")
+    key = task.strip().replace("-", "_").lower()
+    if key not in TASKS:
+        raise ValueError(f"name: there is no task {task!r}; there are {', '.join(TASKS)}")
+    if not variant:
+        return TASKS[key].build(**options)
+    if key in ("space_traders", "resource_gathering"):
+        raise ValueError(f"name: {task} has no variants, got {variant!r}")
+    return TASKS[key].build(int(variant) if variant.isdigit() else variant, **options)
