@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough lint format types bench figures clean
+.PHONY: help demo test test-thorough lint format types bench figures docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -24,8 +24,9 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-demo: $(VENV)/.installed  ## install, then run the paper's optimisation benchmark and draw it
+demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, solve its maze, draw both
 	$(BIN)/lexicone reproduce lpa --out runs/lpa
+	$(BIN)/lexicone solve maze:extended --set objectives=path --thresholds -3 --out runs/maze
 
 test: lint types  ## install the development extra, then lint, type check and test
 	$(BIN)/python -m pytest -n auto
@@ -44,11 +45,16 @@ format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
 types: $(VENV)/.installed-dev  ## pyright
 	$(BIN)/pyright --warnings
 
-bench: $(VENV)/.installed-dev  ## time the direction against the memory limit and against TorchJD
+bench: $(VENV)/.installed-dev  ## time the direction and the solver against their limits and peers
 	$(BIN)/python benchmarks/direction.py
+	$(BIN)/python benchmarks/solve.py
 
 figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
 	$(BIN)/lexicone figure all --out runs/figures
+
+docs: | $(BIN)/python  ## build the documentation into site/
+	$(PIP) -e '.[docs]'
+	$(BIN)/mkdocs build --quiet
 
 clean:  ## remove the virtual environment, caches and runs
 	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis

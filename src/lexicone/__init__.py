@@ -13,39 +13,72 @@ from lexicone.cone import (
     is_stationary,
     project_cone,
 )
+from lexicone.mdp import MDP, Layout
 from lexicone.order import Order
 
 if TYPE_CHECKING:
+    from lexicone import tasks
+    from lexicone.evaluation import evaluate, state_values
+    from lexicone.front import pareto, sensitivity
+    from lexicone.lvi import lvi
     from lexicone.maximize import Maximum, maximize
+    from lexicone.simulate import satisfaction, simulate
+    from lexicone.solve import Solution, solve
 
 __version__ = "0.1.0"
 __all__ = [
+    "MDP",
     "Direction",
+    "Layout",
     "Maximum",
     "Order",
     "Reason",
+    "Solution",
     "ascent_bound",
+    "evaluate",
     "find_direction",
     "is_stationary",
+    "lvi",
     "maximize",
+    "pareto",
     "project_cone",
+    "satisfaction",
+    "sensitivity",
+    "simulate",
+    "solve",
+    "state_values",
+    "tasks",
 ]
 
-_NEED_JAX = {"Maximum": "lexicone.maximize", "maximize": "lexicone.maximize"}
+_LATER = {
+    "Maximum": "maximize",
+    "Solution": "solve",
+    "evaluate": "evaluation",
+    "lvi": "lvi",
+    "maximize": "maximize",
+    "pareto": "front",
+    "satisfaction": "simulate",
+    "sensitivity": "front",
+    "simulate": "simulate",
+    "solve": "solve",
+    "state_values": "evaluation",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs JAX only when it is asked for."""
-    if name not in _NEED_JAX:
+    """Import only when asked for: what needs JAX (seconds), the solver and the tasks."""
+    if name == "tasks":
+        return importlib.import_module("lexicone.tasks")
+    if name not in _LATER:
         raise AttributeError(f"module 'lexicone' has no attribute {name!r}")
-    return getattr(importlib.import_module(_NEED_JAX[name]), name)
+    return getattr(importlib.import_module(f"lexicone.{_LATER[name]}"), name)
 
 
 class _Package(ModuleType):
-    """Keeps ``lexicone.maximize`` the function, also once the file of that name has been imported."""
+    """Keeps ``lexicone.solve`` the function, also once the file of that name has been imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and name in _NEED_JAX:
+        if isinstance(value, ModuleType) and name in _LATER:
             value = getattr(value, name)
         super().__setattr__(name, value)
 

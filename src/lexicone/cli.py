@@ -16,6 +16,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
 from lexicone import __version__
+from lexicone.cli_models import Show, Solve, Tasks
 from lexicone.cone import Method
 
 FigureName = Literal[
@@ -175,7 +176,12 @@ def _named(name: str, command: type) -> Any:
 
 
 Command: Any = (
-    _named("maximize", Maximize) | _named("reproduce", Reproduce) | _named("figure", Figure)
+    _named("tasks", Tasks)
+    | _named("show", Show)
+    | _named("solve", Solve)
+    | _named("maximize", Maximize)
+    | _named("reproduce", Reproduce)
+    | _named("figure", Figure)
 )
 
 
@@ -193,7 +199,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     try:
         command.run(Console())
-    except (ValueError, OSError) as error:
+    except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
+        sys.stderr.close()
+    except (ValueError, OSError, ImportError) as error:
         print(f"lexicone: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -11,14 +11,17 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Wedge
+from matplotlib.patches import Rectangle, Wedge
 
 from lexicone.cone import project_cone
+from lexicone.mdp import MDP
 from lexicone.order import Order
 
 __all__ = [
     "cone_geometry",
     "cone_keeps",
+    "draw_maze",
+    "draw_model",
     "halfspace_fails",
     "save",
     "trajectory",
@@ -34,6 +37,15 @@ _STYLE: Any = {
     "mathtext.fontset": "cm",
     "svg.hashsalt": "lexicone",  # the same figure gives the same file
 }
+_TILE_COLORS = {
+    ".": "white",
+    "S": "#e3edf9",
+    "G": "#cdeccd",
+    "h": "#fbe3cf",
+    "H": "#f3b9ac",
+    "#": "#555555",
+}
+_GRAPH_STATES = 70  # more do not fit on a page
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
@@ -181,6 +193,130 @@ def cone_geometry(delta: float = math.radians(25)) -> Figure:
         axes.set(xlim=(-1.5, 1.6), ylim=(-1.45, 1.45), aspect="equal")
         axes.set_axis_off()
     return figure
+
+
+def draw_model(
+    mdp: MDP, policy: Any = None, occupancy: Any = None, title: str | None = None
+) -> Figure:
+    """A model on its map if it has one, else as a graph of its first states, nearest to the start first."""
+    if mdp.layout is not None:
+        return draw_maze(mdp, policy, occupancy, title)
+    shares = None if policy is None else mdp.policy_table(policy)
+    depth = _depths(mdp)
+    shown = [s for s in np.argsort(depth, kind="stable") if depth[s] >= 0][:_GRAPH_STATES]
+    places = {}
+    levels = [
+        [int(s) for s in shown if depth[s] == d] for d in sorted({int(depth[s]) for s in shown})
+    ]
+    for level, members in enumerate(levels):
+        for i, s in enumerate(members):
+            places[s] = np.array([(i + 0.5) / len(members), -float(level)])
+    with mpl.rc_context(_STYLE):
+        width = np.clip(0.45 * max(map(len, levels)), 5.0, 15.0)
+        height = min(0.5 + 0.9 * len(levels), 9.0)
+        figure = Figure(figsize=(float(width), height), layout="constrained")
+        axes = figure.subplots()
+        for s, place in places.items():
+            for a in range(mdp.num_actions):
+                for b in range(mdp.num_successors):
+                    to = int(mdp.next_state[s, a, b])
+                    if mdp.probability[s, a, b] == 0 or to == s or to not in places:
+                        continue
+                    share = 0.0 if shares is None else float(shares[s, a])
+                    used = share > 0 and (occupancy is None or occupancy[s, a] > 0)
+                    line = {"color": SECONDARY if used else "#bbbbbb", "lw": 0.7 + 2 * share * used}
+                    _line(axes, place, places[to], line)
+            color = "#cfe8cf" if mdp.terminal[s] else "#e8eef7" if mdp.initial[s] > 0 else "white"
+            label = mdp.state_names[s] if mdp.state_names else str(s)
+            box = {"boxstyle": "round", "facecolor": color, "edgecolor": INK, "lw": 0.7}
+            x, y = place
+            axes.text(x, y, label, ha="center", va="center", fontsize=7, bbox=box, zorder=3)
+        left_out = int(np.sum(depth >= 0)) - len(shown)
+        more = f" ({left_out} more states not shown)" if left_out else ""
+        axes.set_title((title or "") + more, fontsize=9)
+        axes.set(xlim=(0, 1), ylim=(min(p[1] for p in places.values()) - 0.5, 0.5))
+        axes.set_axis_off()
+    return figure
+
+
+def draw_maze(
+    mdp: MDP,
+    policy: Any = None,
+    occupancy: Any = None,
+    title: str | None = None,
+    trajectory: Sequence[int] | None = None,
+) -> Figure:
+    """A map with its tiles, the policy as arrows (as wide as probable) and a trajectory of states.
+
+    With ``occupancy`` only the states that are visited get arrows.
+    """
+    if mdp.layout is None:
+        raise ValueError("mdp: has no layout to draw")
+    rows, positions = mdp.layout.rows, mdp.layout.positions
+    height, width = len(rows), len(rows[0])
+    with mpl.rc_context(_STYLE):
+        size = min(0.75, 9.0 / max(height, width))
+        figure = Figure(figsize=(size * width + 0.4, size * height + 0.7), layout="constrained")
+        axes = figure.subplots()
+        for row, line in enumerate(rows):
+            for column, tile in enumerate(line):
+                corner = (column, height - 1 - row)
+                color = _TILE_COLORS.get(tile, "#dcecc9")
+                axes.add_patch(
+                    Rectangle(corner, 1, 1, facecolor=color, edgecolor="#999999", lw=0.6)
+                )
+                if tile not in ".#" and max(height, width) <= 30:
+                    label = {"h": "hh", "H": "HH"}.get(tile, tile)
+                    axes.text(corner[0] + 0.08, corner[1] + 0.9, label, fontsize=7, va="top")
+        centres = np.stack([positions[:, 1] + 0.5, height - positions[:, 0] - 0.5], axis=-1)
+        if trajectory is not None:
+            axes.plot(*centres[list(trajectory)].T, color=THRESHOLD, lw=5, alpha=0.6, zorder=2)
+        shares = np.zeros((0, 0)) if policy is None else mdp.policy_table(policy)
+        for s, a in zip(*np.nonzero(shares > 1e-9), strict=True):
+            off_map = positions[s, 0] < 0 or mdp.terminal[s]
+            if off_map or (occupancy is not None and not occupancy[s].sum() > 0):
+                continue
+            step = 0.36 * _heading(mdp, int(s), int(a), centres)
+            share = float(shares[s, a])
+            arrow = {"arrowstyle": "-|>", "color": SECONDARY, "lw": 0.6 + 2.2 * share}
+            axes.annotate(
+                "", tuple(centres[s] + step), tuple(centres[s] - 0.3 * step), arrowprops=arrow
+            )
+            if share < 1 - 1e-9:
+                aside = 0.13 * np.array([abs(step[1]), -abs(step[0])]) / 0.36
+                x, y = centres[s] + 0.8 * step + aside
+                axes.text(x, y, f"{share:.2g}", fontsize=6, ha="center")
+        axes.set(xlim=(0, width), ylim=(0, height), aspect="equal", xticks=[], yticks=[])
+        axes.set_title(title or "", fontsize=8)
+    return figure
+
+
+def _heading(mdp: MDP, state: int, action: int, centres: np.ndarray) -> np.ndarray:
+    """Where an action points on the map: by its name, or by where it leads on average."""
+    named = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
+    if mdp.action_names and mdp.action_names[action].lower() in named:
+        return np.array(named[mdp.action_names[action].lower()], float)
+    moves = centres[mdp.next_state[state, action]] - centres[state]
+    mean = mdp.probability[state, action] @ moves
+    return mean / max(float(np.linalg.norm(mean)), 1e-9)
+
+
+def _depths(mdp: MDP) -> np.ndarray:
+    """Steps from the start to each state, −1 where none leads."""
+    depth = np.where(mdp.initial > 0, 0, -1)
+    level = np.flatnonzero(depth == 0)
+    while len(level):
+        following = np.unique(mdp.graph[level].indices)
+        following = following[depth[following] < 0]
+        depth[following] = depth[level[0]] + 1
+        level = following
+    return depth
+
+
+def _line(axes: Axes, start: np.ndarray, end: np.ndarray, style: dict[str, Any]) -> None:
+    bend = "arc3,rad=0.25" if start[1] == end[1] else "arc3,rad=0.05"
+    arrow = {"arrowstyle": "-|>", "shrinkA": 9, "shrinkB": 9, "connectionstyle": bend, **style}
+    axes.annotate("", tuple(end), tuple(start), arrowprops=arrow, zorder=1)
 
 
 def _level_step(delta: float, step: float, title: str) -> Figure:

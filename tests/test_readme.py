@@ -1,0 +1,25 @@
+import re
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_example_runs_and_prints_what_it_says(capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len([line for line in example.splitlines() if line.strip()]) <= 12
+    found: dict = {}
+    exec(example, found)
+    np.testing.assert_allclose(found["r"].values, [-0.5, -0.5503], atol=1e-4)
+    np.testing.assert_allclose(found["s"].values, [-3, -5.2], atol=1e-6)
+    assert "optimal" in capsys.readouterr().out
+
+
+def test_the_table_names_files_that_exist():
+    rows = README.split("## Where to find what")[1]
+    files = re.findall(r"`([\w/]+\.py|\w+/)`", rows)
+    assert len(files) >= 10
+    for name in files:
+        assert (ROOT / "src" / "lexicone" / name).exists(), name
