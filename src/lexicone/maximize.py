@@ -9,27 +9,23 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Float, PyTree
 from rich.progress import Progress
 
-from lexicone.cone import DEFAULT_DELTA, Direction, Method, Reason, find_direction
-from lexicone.gradients import combine, gram, values_and_gradients
+from lexicone.ascent import Parameters, Settings, State, Step, ascend, begin, evaluate_at, record
+from lexicone.cone import DEFAULT_DELTA, Method, Reason, find_direction
 from lexicone.order import Order
 
 __all__ = ["Maximum", "Status", "maximize"]
 
-Step = Literal["fixed", "safe"]
-
 _PATH_LIMIT = 64 * 2**20  # bytes of path that are recorded without being asked for
 _PLAIN = optax.sgd(1.0)  # one object, so that it compiles once; the step size is applied outside
-_ARMIJO = 1e-4  # share of the linear prediction that a safe step must gain
-_CREEP = 64  # a safe step so many times shorter than the longest one means that Δ is in the way
 
 
 class Status(StrEnum):
@@ -57,44 +53,6 @@ class Maximum(NamedTuple):
     """x before every step and at the end: leaves ``[steps+1,…]``. None if it was not recorded."""
     history: Float[np.ndarray, "steps+1 K"]
     """F along the path."""
-
-
-class _Settings(NamedTuple):
-    """What the compiled program depends on."""
-
-    fun: Callable[[Any], Any]
-    method: Method
-    active_constraints: bool
-    step: Step
-    optimizer: optax.GradientTransformation
-
-
-class _Parameters(NamedTuple):
-    """What may change without compiling again."""
-
-    thresholds: Float[Array, " K-1"]
-    delta: Float[Array, " K"]
-    buffer: Float[Array, " K-1"]
-    step_size: Float[Array, ""]
-    tolerance: Float[Array, ""]
-
-
-class _State(NamedTuple):
-    x: PyTree
-    previous: PyTree
-    """x before the last step."""
-    optimizer: PyTree
-    step: Int[Array, ""]
-    step_size: Float[Array, ""]
-    """The last safe step."""
-    caution: Float[Array, ""]
-    """The share of Δ and of the buffer that a safe ascent still uses."""
-    stopped: Bool[Array, ""]
-    outcome: Int[Array, ""]
-    """A `Reason`; FOUND if no step is safe, or while running."""
-    objective: Int[Array, ""]
-    history: Float[Array, "steps K"]
-    path: PyTree | None
 
 
 def maximize(
@@ -139,7 +97,7 @@ def maximize(
     ``max_steps``, ``not_finite`` (NaN or infinity; the last finite x is returned).
     """
     order = order if isinstance(order, Order) else Order(order)
-    x = _check_start(x0)
+    x = _checkbegin(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
     if step not in get_args(Step):
         raise ValueError(f"step: expected one of {get_args(Step)}, got {step!r}")
@@ -163,9 +121,9 @@ def maximize(
     )
     start = _check_function(fun, x, size)
 
-    settings = _Settings(fun, method, active_constraints, step, optimizer or _PLAIN)
+    settings = Settings(fun, method, active_constraints, step, optimizer or _PLAIN)
     scale = step_size if optimizer is None else 1.0
-    parameters = _Parameters(
+    parameters = Parameters(
         jnp.asarray(order.thresholds, dtype),
         jnp.broadcast_to(jnp.asarray(delta, dtype), (size,)),
         jnp.broadcast_to(jnp.asarray(buffer, dtype), (size - 1,)),
@@ -175,12 +133,12 @@ def maximize(
     if record_path is None:
         bytes_each = sum(leaf.nbytes for leaf in jax.tree.leaves(x))
         record_path = bytes_each * (max_steps + 1) <= _PATH_LIMIT
-    state = _start(settings, parameters, x, start.dtype, max_steps, record_path)
+    state = begin(settings, parameters, x, start.dtype, max_steps, record_path)
     state = _run(settings, parameters, state, max_steps, progress, order)
     return _result(order, settings, state, max_steps)
 
 
-def _check_start(x0: Any) -> PyTree:
+def _checkbegin(x0: Any) -> PyTree:
     if isinstance(x0, list | tuple) and all(isinstance(v, Real) for v in x0):
         x0 = np.asarray(x0, float)
     try:
@@ -200,7 +158,7 @@ def _check_start(x0: Any) -> PyTree:
 def _check_function(fun: Callable[[Any], Any], x: PyTree, size: int) -> jax.ShapeDtypeStruct:
     """Traces ``fun`` without running it, so that a wrong K is found before any work."""
     try:
-        out = jax.eval_shape(partial(_values, fun), x)
+        out = jax.eval_shape(partial(evaluate_at, fun), x)
     except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
         raise ValueError(f"fun: must be made of JAX operations ({type(error).__name__})") from error
     except (TypeError, ValueError, IndexError, KeyError) as error:
@@ -213,219 +171,32 @@ def _check_function(fun: Callable[[Any], Any], x: PyTree, size: int) -> jax.Shap
     return out
 
 
-def _values(fun: Callable[[Any], Any], x: PyTree) -> Array:
-    out = fun(x)
-    out = jnp.stack(out) if isinstance(out, list | tuple) else jnp.asarray(out)
-    return out.astype(jnp.result_type(out.dtype, *jax.tree.leaves(x)))
-
-
-def _start(
-    settings: _Settings,
-    parameters: _Parameters,
-    x: PyTree,
-    dtype: Any,
-    max_steps: int,
-    record_path: bool,
-) -> _State:
-    rows = max_steps + 1
-    size = parameters.delta.shape[0]
-    return _State(
-        x=x,
-        previous=x,
-        optimizer=settings.optimizer.init(x),
-        step=jnp.int32(0),
-        step_size=parameters.step_size,
-        caution=jnp.ones_like(parameters.step_size),
-        stopped=jnp.bool_(False),
-        outcome=jnp.int32(Reason.FOUND),
-        objective=jnp.int32(0),
-        history=jnp.zeros((rows, size), dtype),
-        path=jax.tree.map(lambda leaf: jnp.zeros((rows, *leaf.shape), leaf.dtype), x)
-        if record_path
-        else None,
-    )
-
-
 def _run(
-    settings: _Settings,
-    parameters: _Parameters,
-    state: _State,
+    settings: Settings,
+    parameters: Parameters,
+    state: State,
     max_steps: int,
     progress: bool,
     order: Order,
-) -> _State:
+) -> State:
     """In one piece, or in pieces with a progress bar between them."""
     if not progress:
-        return _ascend(settings, parameters, state, max_steps)
+        return ascend(settings, parameters, state, max_steps)
     with Progress(transient=True) as bar:
         task = bar.add_task("ascent", total=max_steps)
         while not state.stopped and state.step < max_steps:
             until = min(int(state.step) + max(max_steps // 50, 1), max_steps)
-            state = _ascend(settings, parameters, state, until)
+            state = ascend(settings, parameters, state, until)
             values = np.asarray(state.history[jnp.maximum(state.step - 1, 0)])
             listed = "  ".join(f"{n} {v:.4g}" for n, v in zip(order.labels, values, strict=True))
             bar.update(task, completed=int(state.step), description=f"ascent  {listed}")
     return state
 
 
-@partial(jax.jit, static_argnums=0)
-def _ascend(
-    settings: _Settings, parameters: _Parameters, state: _State, until: Int[Array, ""] | int
-) -> _State:
-    """Steps until one is impossible or ``state.step`` reaches ``until``."""
-    move = _safe_step if settings.step == "safe" else _fixed_step
-
-    def body(state: _State) -> _State:
-        values, gradients = values_and_gradients(partial(_values, settings.fun), state.x)
-        products = gram(gradients)
-        state = _record(state, values)
-        direction = _direction(settings, parameters, products, values, state.caution)
-        moved = move(settings, parameters, state, values, gradients, products, direction)
-        own = jnp.sqrt(products[direction.objective, direction.objective])
-        finite = jnp.all(jnp.isfinite(values)) & jnp.all(jnp.isfinite(products))
-        outcome = jnp.where(own <= parameters.tolerance, Reason.ZERO_GRADIENT, moved.outcome)
-        outcome = jnp.where(finite, outcome, Reason.NOT_FINITE)
-        stopped = moved.stopped | (outcome != Reason.FOUND)
-        moved = jax.tree.map(partial(jnp.where, stopped), state, moved)
-        return moved._replace(
-            previous=jax.tree.map(partial(jnp.where, stopped), state.previous, state.x),
-            stopped=stopped,
-            outcome=outcome.astype(jnp.int32),
-            objective=direction.objective.astype(jnp.int32),
-        )
-
-    state = jax.lax.while_loop(lambda s: ~s.stopped & (s.step < until), body, state)
-    back = state.outcome == Reason.NOT_FINITE
-    return state._replace(
-        x=jax.tree.map(partial(jnp.where, back), state.previous, state.x),
-        step=jnp.where(back, jnp.maximum(state.step - 1, 0), state.step),
-    )
-
-
-def _record(state: _State, values: Array) -> _State:
-    path = state.path
-    if path is not None:
-        path = jax.tree.map(lambda p, leaf: p.at[state.step].set(leaf), path, state.x)
-    return state._replace(history=state.history.at[state.step].set(values), path=path)
-
-
-def _direction(
-    settings: _Settings,
-    parameters: _Parameters,
-    products: Array,
-    values: Array,
-    caution: Array,
-    active: Array | None = None,
-) -> Direction:
-    buffer = parameters.buffer * caution if active is None else jnp.where(active, jnp.inf, 0.0)
-    return find_direction(
-        products,
-        values,
-        parameters.thresholds,
-        delta=parameters.delta * caution,
-        active_constraints=settings.active_constraints,
-        buffer=buffer,
-        method=settings.method,
-    )
-
-
-def _fixed_step(
-    settings: _Settings,
-    parameters: _Parameters,
-    state: _State,
-    values: Array,
-    gradients: PyTree,
-    products: Array,
-    direction: Direction,
-) -> _State:
-    """``x + α·direction``, or whatever the optimiser makes of the direction."""
-    descent = jax.tree.map(jnp.negative, combine(direction.weights, gradients))
-    updates, optimizer = settings.optimizer.update(descent, state.optimizer, state.x)
-    x = jax.tree.map(lambda a, u: a + parameters.step_size * u, state.x, updates)
-    return state._replace(
-        x=x,
-        optimizer=optimizer,
-        step=state.step + 1,
-        outcome=direction.reason.astype(jnp.int32),
-    )
-
-
-def _safe_step(
-    settings: _Settings,
-    parameters: _Parameters,
-    state: _State,
-    values: Array,
-    gradients: PyTree,
-    products: Array,
-    direction: Direction,
-) -> _State:
-    """The best step that keeps the satisfied objectives, over growing sets of constrained objectives.
-
-    The first round constrains what `find_direction` does. With active constraints, objectives that would
-    fall below their thresholds in a step just longer are constrained too in the next round, and so on.
-    """
-    objective, thresholds = direction.objective, parameters.thresholds
-    above = jnp.arange(thresholds.shape[0]) < objective
-    keep = thresholds if settings.active_constraints else values[:-1]
-    active = values[:-1] <= thresholds + parameters.buffer * state.caution
-    longest = jnp.maximum(parameters.step_size, 2 * state.step_size)
-
-    def reach(weights: Array) -> Array:
-        step = combine(weights, gradients)
-        return _values(settings.fun, jax.tree.map(jnp.add, state.x, step))
-
-    def attempt(direction: Direction) -> tuple[Array, Array, Array]:
-        """The longest safe step, what it gains (0 if there is none), and the values after the next longer one."""
-        slope = direction.weights @ products[objective]
-
-        def gain(size: Array, reached: Array) -> Array:
-            more = reached[objective] - values[objective]
-            kept = jnp.all((reached[:-1] >= keep) | ~above)
-            safe = kept & (more > 0) & (more >= _ARMIJO * size * slope) & direction.found
-            return jnp.where(safe, more, 0.0)
-
-        def shorten(search: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            size, reached, _ = search
-            return size / 2, reach(size / 2 * direction.weights), reached
-
-        size, reached, beyond = jax.lax.while_loop(
-            lambda search: (
-                (gain(*search[:2]) == 0) & (search[0] > longest * 2.0**-60) & direction.found
-            ),
-            shorten,
-            (longest, reach(longest * direction.weights), values),
-        )
-        return size, gain(size, reached), beyond
-
-    size, gain, beyond = attempt(direction)
-    weights, wanting = direction.weights, ~direction.found
-    for _ in range(thresholds.shape[0] if settings.active_constraints else 0):
-        active = active | (above & ~(beyond[:-1] >= thresholds))
-        direction = _direction(settings, parameters, products, values, state.caution, active)
-        next_size, next_gain, beyond = attempt(direction)
-        better = next_gain > gain
-        weights = jnp.where(better, direction.weights, weights)
-        size, gain = jnp.where(better, next_size, size), jnp.maximum(next_gain, gain)
-        wanting = wanting | ~direction.found
-
-    stuck = gain == 0
-    step = combine(jnp.where(stuck, 0.0, size * weights), gradients)
-    creeping = wanting & (size < longest / _CREEP)
-    caution = jnp.where(creeping | stuck, state.caution / 2, state.caution)
-    margin = jnp.max(jnp.concatenate([parameters.delta, parameters.buffer])) * caution
-    return state._replace(
-        x=jax.tree.map(jnp.add, state.x, step),
-        step=state.step + ~stuck,
-        step_size=size,
-        caution=caution,
-        stopped=stuck & (margin < jnp.finfo(size.dtype).eps ** (2 / 3)),
-    )
-
-
-def _result(order: Order, settings: _Settings, state: _State, max_steps: int) -> Maximum:
+def _result(order: Order, settings: Settings, state: State, max_steps: int) -> Maximum:
     if not state.stopped:  # the last x has not been looked at
-        last = _values(settings.fun, state.x)
-        state = _record(state, last)
+        last = evaluate_at(settings.fun, state.x)
+        state = record(state, last)
         if not bool(jnp.all(jnp.isfinite(last))):
             outcome, stopped = jnp.int32(Reason.NOT_FINITE), jnp.bool_(True)
             before = jnp.maximum(state.step - 1, 0)
@@ -445,9 +216,7 @@ def _result(order: Order, settings: _Settings, state: _State, max_steps: int) ->
     )
 
 
-def _explain(
-    order: Order, settings: _Settings, state: _State, max_steps: int
-) -> tuple[Status, str]:
+def _explain(order: Order, settings: Settings, state: State, max_steps: int) -> tuple[Status, str]:
     name = order.labels[int(state.objective)]
     outcome = Reason(int(state.outcome))
     if not state.stopped:
