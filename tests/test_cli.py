@@ -104,7 +104,7 @@ def test_maximize_a_users_function(tmp_path, capsys):
         (["--x0", "1", "1", "1"], "fun: cannot be evaluated at x0 of shape (3,)"),
         (["--step-size", "0"], "step_size: must be positive"),
         (["--buffer", "-1"], "buffer: must be at least 0"),
-        (["--max-steps", "-1"], "max_steps: must be at least 0"),
+        (["--max-steps", "-1"], "max_steps: expected a whole number"),
     ],
 )
 def test_mistakes_get_one_line_and_an_exit_code(changes, message, capsys):
@@ -113,6 +113,28 @@ def test_mistakes_get_one_line_and_an_exit_code(changes, message, capsys):
     assert code == 2
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_function_that_breaks_gets_one_line(tmp_path, capsys):
+    place = tmp_path / "broken.py"
+    place.write_text("def later(x):\n    raise RuntimeError('no\\nway')\n")
+    options = ["--x0", "1", "--thresholds", "0"]
+    code, _, err = run(["maximize", f"{place}:later", *options], capsys)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "no way" in err
+    (tmp_path / "worse.py").write_text("def (:\n")
+    code, _, err = run(["maximize", f"{tmp_path / 'worse.py'}:f", *options], capsys)
+    assert (code, len(err.splitlines())) == (2, 1)
+
+
+def test_folders_are_checked_before_work(tmp_path, capsys):
+    file = tmp_path / "file"
+    file.write_text("")
+    for command in (["reproduce", "lpa"], ["figure", "cone"], ["show", "maze"]):
+        code, _, err = run([*command, "--out", str(file)], capsys)
+        assert code == 2
+        assert "--out: cannot write" in err
+    assert run(["figure", "halfspace", "--delta-deg", "3", "--out", str(tmp_path)], capsys)[0] == 2
 
 
 def test_unknown_options_are_refused(capsys):

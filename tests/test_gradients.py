@@ -1,4 +1,5 @@
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 import pytest

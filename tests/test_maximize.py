@@ -226,7 +226,8 @@ class TestStatus:
 
     def test_unreachable_threshold_ends_at_the_maximum_of_that_objective(self):
         result = maximize(lpa.objectives, [1.0, 1.0], Order([5.0]), step_size=0.1, max_steps=5000)
-        assert (result.status, result.objective) == ("optimal", 0)
+        assert (result.status, result.objective) == ("stationary", 0)
+        assert "later objectives were not improved" in result.reason
         np.testing.assert_allclose(result.values[0], 0.0, atol=1e-12)
 
     def test_stationary_points_are_stationary(self):
@@ -266,7 +267,39 @@ class TestStatus:
         assert (result.status, result.steps) == ("not_finite", 0)
 
 
+class TestScale:
+    """Units of x, of the values and of the step do not decide what is optimal."""
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e4])
+    def test_units_of_x(self, dtype, scale):
+        unit = dtype(scale)
+        start = np.array(lpa.START, dtype) * unit
+        result = maximize(lambda x: lpa.objectives(x / unit), start, lpa.ORDER, **lpa.SAFE)
+        assert result.status == "optimal"
+        assert result.values[0] >= -0.5
+        assert abs(result.values[1] - -0.5502523991) < 1e-4
+
+    @pytest.mark.parametrize("step_size", [1e-12, 1e6, 1e30])
+    def test_first_step_to_try(self, step_size):
+        result = lpa.ascend(**{**lpa.SAFE, "step_size": step_size})
+        assert result.status == "optimal"
+        assert abs(result.values[1] - -0.5502523991) < 1e-4
+
+
 class TestInputs:
+    def test_one_objective_may_be_a_number(self):
+        result = maximize(lambda x: -jnp.sum((x - 2) ** 2), [0.0], Order([]), step_size=0.3)
+        assert result.status == "optimal"
+
+    def test_mixed_dtypes_stay(self):
+        start = {"a": np.ones(1, np.float32), "b": np.ones(1)}
+        result = maximize(
+            lambda x: jnp.stack([-jnp.sum(x["a"] ** 2) - jnp.sum(x["b"] ** 2)]), start, Order([])
+        )
+        assert result.x["a"].dtype == np.float32
+        assert result.x["b"].dtype == np.float64
+
     def test_pytrees(self):
         def fun(x):
             flat = jnp.concatenate([x["a"], x["b"].ravel()])
@@ -328,7 +361,7 @@ class TestInputs:
         [
             ({"order": [0.0, 0.0]}, "fun: must return 3 values"),
             ({"fun": lambda x: np.sin(x)}, "fun: must be made of JAX operations"),
-            ({"fun": lambda x: x[0]}, r"fun: must return 2 values .*shape \(\)"),
+            ({"fun": lambda x: x[0]}, r"fun: must return 2 values .*shape \(1,\)"),
             ({"x0": [math.nan, 1.0]}, "x0: contains NaN"),
             ({"x0": "abc"}, "x0: expected arrays of numbers"),
             ({"x0": []}, "x0: expected at least one"),
@@ -340,7 +373,12 @@ class TestInputs:
             ({"method": "newton"}, "method: expected one of"),
             ({"step_size": 0.0}, "step_size: must be positive"),
             ({"step_size": math.nan}, "step_size: must be positive"),
-            ({"max_steps": -1}, "max_steps: must be at least 0"),
+            ({"max_steps": -1}, "max_steps: expected a whole number"),
+            ({"max_steps": 3.0}, "max_steps: expected a whole number"),
+            ({"max_steps": 10**12}, "max_steps: expected a whole number"),
+            ({"step_size": "x"}, "step_size: expected a number"),
+            ({"optimizer": "adam"}, "optimizer: expected an optax optimiser"),
+            ({"buffer": math.inf}, "buffer: must be finite"),
             ({"tolerance": -1.0}, "tolerance: must be at least 0"),
             ({"optimizer": optax.sgd(0.1), "step_size": 0.1}, "optimizer: replaces step_size"),
         ],

@@ -198,7 +198,7 @@ def test_entries_of_probability_zero_are_never_drawn(seed):
     weights /= weights.sum()
     cumulative = jnp.asarray(module._cumulative(weights))
     edges = np.concatenate([[0.0, np.nextafter(1, 0)], np.cumsum(weights), rng.random(50)])
-    drawn = jax.vmap(lambda u: module._pick(cumulative, u))(jnp.asarray(edges[edges < 1]))
+    drawn = jax.vmap(lambda u: module.draw_index(cumulative, u))(jnp.asarray(edges[edges < 1]))
     assert (weights[np.asarray(drawn)] > 0).all()
 
 

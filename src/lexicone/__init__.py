@@ -24,23 +24,33 @@ if TYPE_CHECKING:
     from lexicone.maximize import Maximum, maximize
     from lexicone.simulate import satisfaction, simulate
     from lexicone.solve import Solution, solve
+    from lexicone.taxonomy import classify, predict
+    from lexicone.tlq import Learned, tlq
+    from lexicone.tlq_iterate import Iteration, tlq_iterate
+    from lexicone.tlq_rules import Rule, preset
 
 __version__ = "0.1.0"
 __all__ = [
     "MDP",
     "Direction",
+    "Iteration",
     "Layout",
+    "Learned",
     "Maximum",
     "Order",
     "Reason",
+    "Rule",
     "Solution",
     "ascent_bound",
+    "classify",
     "evaluate",
     "find_direction",
     "is_stationary",
     "lvi",
     "maximize",
     "pareto",
+    "predict",
+    "preset",
     "project_cone",
     "satisfaction",
     "sensitivity",
@@ -48,20 +58,30 @@ __all__ = [
     "solve",
     "state_values",
     "tasks",
+    "tlq",
+    "tlq_iterate",
 ]
 
 _LATER = {
+    "Iteration": "tlq_iterate",
+    "Learned": "tlq",
     "Maximum": "maximize",
+    "Rule": "tlq_rules",
     "Solution": "solve",
+    "classify": "taxonomy",
     "evaluate": "evaluation",
     "lvi": "lvi",
     "maximize": "maximize",
     "pareto": "front",
+    "predict": "taxonomy",
+    "preset": "tlq_rules",
     "satisfaction": "simulate",
     "sensitivity": "front",
     "simulate": "simulate",
     "solve": "solve",
     "state_values": "evaluation",
+    "tlq": "tlq",
+    "tlq_iterate": "tlq_iterate",
 }
 
 

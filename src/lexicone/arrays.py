@@ -21,6 +21,10 @@ def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:
     ``name`` is the argument that an error message blames.
     """
     try:
+        if like is not None and array_api_compat.is_jax_array(
+            like
+        ):  # JAX places traced data itself
+            return xp.asarray(data, dtype=like.dtype)
         if like is not None:
             return xp.asarray(data, dtype=like.dtype, device=array_api_compat.device(like))
         own = array_api_compat.is_array_api_obj(data) and namespace(data) is xp

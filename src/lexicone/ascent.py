@@ -52,7 +52,7 @@ class State(NamedTuple):
     optimizer: PyTree
     step: Int[Array, ""]
     step_size: Float[Array, ""]
-    """The last safe step."""
+    """The longest safe step so far: one that was cut short at a threshold says nothing about the next."""
     caution: Float[Array, ""]
     """The share of Δ and of the buffer that a safe ascent still uses."""
     stopped: Bool[Array, ""]
@@ -95,6 +95,7 @@ def evaluate_at(fun: Callable[[Any], Any], x: PyTree) -> Array:
     """F(x) as one array; the function may return a list of numbers."""
     out = fun(x)
     out = jnp.stack(out) if isinstance(out, list | tuple) else jnp.asarray(out)
+    out = out[None] if out.ndim == 0 else out  # one objective may be a number
     return out.astype(jnp.result_type(out.dtype, *jax.tree.leaves(x)))
 
 
@@ -172,13 +173,18 @@ def _fixed_step(
     """``x + α·direction``, or whatever the optimiser makes of the direction."""
     descent = jax.tree.map(jnp.negative, combine(direction.weights, gradients))
     updates, optimizer = settings.optimizer.update(descent, state.optimizer, state.x)
-    x = jax.tree.map(lambda a, u: a + parameters.step_size * u, state.x, updates)
+    move = partial(_add_scaled, parameters.step_size)
+    x = jax.tree.map(move, state.x, updates)
     return state._replace(
         x=x,
         optimizer=optimizer,
         step=state.step + 1,
         outcome=direction.reason.astype(jnp.int32),
     )
+
+
+def _add_scaled(scale: Array, x: Array, update: Array) -> Array:
+    return (x + scale * update).astype(x.dtype)
 
 
 def _safe_step(
@@ -201,9 +207,13 @@ def _safe_step(
     active = values[:-1] <= thresholds + parameters.buffer * state.caution
     longest = jnp.maximum(parameters.step_size, 2 * state.step_size)
 
-    def reach(weights: Array) -> Array:
-        step = combine(weights, gradients)
-        return evaluate_at(settings.fun, jax.tree.map(jnp.add, state.x, step))
+    def reach(weights: Array) -> tuple[Array, Array]:
+        """The values after a step, and whether it changes x at all."""
+        x = jax.tree.map(jnp.add, state.x, combine(weights, gradients))
+        changes = [
+            jnp.any(a != b) for a, b in zip(*map(jax.tree.leaves, (x, state.x)), strict=True)
+        ]
+        return evaluate_at(settings.fun, x), jnp.any(jnp.stack(changes))
 
     def attempt(direction: Direction) -> tuple[Array, Array, Array]:
         """The longest safe step, what it gains (0 if there is none), and the values after the next longer one."""
@@ -215,17 +225,16 @@ def _safe_step(
             safe = kept & (more > 0) & (more >= _ARMIJO * size * slope) & direction.found
             return jnp.where(safe, more, 0.0)
 
-        def shorten(search: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            size, reached, _ = search
-            return size / 2, reach(size / 2 * direction.weights), reached
+        def go_on(search: tuple[Array, Array, Array, Array]) -> Array:
+            size, reached, changed, _ = search
+            return (gain(size, reached) == 0) & changed & direction.found
 
-        size, reached, beyond = jax.lax.while_loop(
-            lambda search: (
-                (gain(*search[:2]) == 0) & (search[0] > longest * 2.0**-60) & direction.found
-            ),
-            shorten,
-            (longest, reach(longest * direction.weights), values),
-        )
+        def shorten(search: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            size, reached, _, _ = search
+            return size / 2, *reach(size / 2 * direction.weights), reached
+
+        begin = (longest, *reach(longest * direction.weights), values)
+        size, reached, _, beyond = jax.lax.while_loop(go_on, shorten, begin)
         return size, gain(size, reached), beyond
 
     size, gain, beyond = attempt(direction)
@@ -243,11 +252,14 @@ def _safe_step(
     step = combine(jnp.where(stuck, 0.0, size * weights), gradients)
     creeping = wanting & (size < longest / _CREEP)
     caution = jnp.where(creeping | stuck, state.caution / 2, state.caution)
-    margin = jnp.max(jnp.concatenate([parameters.delta, parameters.buffer])) * caution
+    # Where even the longest step is lost in rounding, the next search begins with a longer one.
+    lost = stuck & ~reach(longest * weights)[1]
+    huge = jnp.finfo(size.dtype).max ** 0.5
+    grown = jnp.minimum(longest * 2.0**10, jnp.maximum(longest, huge))
     return state._replace(
-        x=jax.tree.map(jnp.add, state.x, step),
+        x=jax.tree.map(partial(_add_scaled, jnp.ones_like(size)), state.x, step),
         step=state.step + ~stuck,
-        step_size=size,
+        step_size=jnp.where(lost, grown, jnp.maximum(size, state.step_size)),
         caution=caution,
-        stopped=stuck & (margin < jnp.finfo(size.dtype).eps ** (2 / 3)),
+        stopped=stuck & (caution < jnp.finfo(size.dtype).eps ** (2 / 3)),
     )

@@ -1,7 +1,6 @@
 """The command ``lexicone``. Each subcommand is a frozen dataclass; JAX is imported only when one runs."""
 
 import importlib
-import importlib.util
 import inspect
 import json
 import math
@@ -11,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import tyro
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
 from lexicone import __version__
-from lexicone.cli_models import Show, Solve, Tasks
+from lexicone.cli_models import Show, Solve, Tasks, check_folder, plain_numbers
 from lexicone.cone import Method
 
 FigureName = Literal[
@@ -83,20 +83,21 @@ class Maximize:
             buffer=self.buffer,
             progress=not self.json,
         )
+        met = result.values[:-1] >= np.array(order.thresholds)  # NaN meets nothing
         if self.json:
             found = {
                 "x": result.x.tolist(),
-                "values": result.values.tolist(),
-                "satisfied": order.satisfied(result.values).tolist(),
+                "values": plain_numbers(result.values),
+                "satisfied": met.tolist(),
                 "status": result.status,
                 "reason": result.reason,
                 "steps": result.steps,
             }
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
-        met = [*("met" if s else "missed" for s in order.satisfied(result.values)), ""]
+        words = [*("met" if s else "missed" for s in met), ""]
         for label, value, threshold, word in zip(
-            order.labels, result.values, [*order.thresholds, None], met, strict=True
+            order.labels, result.values, [*order.thresholds, None], words, strict=True
         ):
             bound = "" if threshold is None else f"   threshold {threshold:g}: {word}"
             console.print(f"{label:14} {value:12.7g}{bound}", highlight=False)
@@ -126,6 +127,9 @@ class Reproduce:
 
     def run(self, console: Console) -> None:
         """Runs, prints and draws the experiment."""
+        check_folder(self.out)
+        if self.seed < 0:
+            raise ValueError(f"--seed: must be at least 0, got {self.seed}")
         _start_jax()
         from rich.progress import track
 
@@ -161,6 +165,9 @@ class Figure:
 
     def run(self, console: Console) -> None:
         """Draws and says where."""
+        check_folder(self.out)
+        if self.delta_deg is not None and self.name == "halfspace":
+            raise ValueError("--delta-deg: the half-space has Δ=0; use the figure cone")
         delta = None if self.delta_deg is None else _radians(self.delta_deg)
         _start_jax()
         from lexicone.experiments import lpa
@@ -202,7 +209,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
         sys.stderr.close()
     except (ValueError, OSError, ImportError) as error:
-        print(f"lexicone: {error}", file=sys.stderr)
+        print(f"lexicone: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("lexicone: interrupted", file=sys.stderr)
@@ -232,17 +239,18 @@ def _find_function(name: str) -> Callable[[Any], Any]:
         raise ValueError(
             f'function: expected FILE.py:NAME, MODULE:NAME or "benchmark", got {name!r}'
         )
+    file = Path(place)
+    folder = str(file.resolve().parent) if place.endswith(".py") else str(Path.cwd())
+    sys.path.insert(0, folder)  # so that what lies beside it can be imported
     try:
-        if place.endswith(".py"):
-            spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-            if spec is None or spec.loader is None or not Path(place).is_file():
-                raise ImportError("no such file")
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(place)
-    except ImportError as error:
-        raise ValueError(f"function: cannot import {place!r}: {error}") from None
+        module = importlib.import_module(file.stem if place.endswith(".py") else place)
+        if place.endswith(".py") and not file.is_file():
+            raise ImportError("no such file")
+    except Exception as error:
+        told = " ".join(str(error).split())
+        raise ValueError(f"function: cannot import {place!r}: {told}") from None
+    finally:
+        sys.path.remove(folder)
     found = getattr(module, attribute, None)
     if not callable(found):
         raise ValueError(f"function: {place!r} has no function {attribute!r}")

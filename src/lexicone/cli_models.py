@@ -13,7 +13,7 @@ from tyro.conf import Positional
 
 from lexicone.mdp import MDP
 
-__all__ = ["Show", "Solve", "Tasks"]
+__all__ = ["Show", "Solve", "Tasks", "build", "check_folder", "plain_numbers"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Show:
         """Prints the model's size, objectives and map."""
         from lexicone.sketch import sketch
 
+        if self.out is not None:
+            check_folder(self.out)
         mdp = build(self.task, self.set)
         console.print(
             f"{self.task}: {mdp.num_states} states, {mdp.num_actions} actions, at most "
@@ -108,6 +110,8 @@ class Solve:
         from lexicone.sketch import sketch
         from lexicone.solve import solve
 
+        if self.out is not None:
+            check_folder(self.out)
         mdp = build(self.task, self.set)
         order = Order(self.thresholds, names=mdp.objective_names)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
@@ -212,11 +216,11 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
         "status": solution.status,
         "message": solution.message,
         "objectives": list(mdp.objective_labels),
-        "thresholds": _plain(solution.order.thresholds),
-        "values": _plain(solution.values),
+        "thresholds": plain_numbers(solution.order.thresholds),
+        "values": plain_numbers(solution.values),
         "satisfied": solution.satisfied.tolist(),
-        "bound": _plain(solution.bound),
-        "prices": [_plain(row) for row in solution.prices],
+        "bound": plain_numbers(solution.bound),
+        "prices": [plain_numbers(row) for row in solution.prices],
         "gamma": solution.gamma,
         "criterion": solution.criterion,
         "policies": solution.policies,
@@ -225,9 +229,17 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
     }
 
 
-def _plain(numbers: Any) -> list[float | str]:
+def plain_numbers(numbers: Any) -> list[float | str]:
     """JSON has no infinity: those, and NaN, become text."""
     return [float(v) if np.isfinite(v) else str(float(v)) for v in numbers]
+
+
+def check_folder(out: Path) -> None:
+    """Makes the folder before any work, so that a mistake is told at once."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out: cannot write to {out}: {error.strerror}") from None
 
 
 def _save_figure(

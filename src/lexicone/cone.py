@@ -69,7 +69,7 @@ def project_cone(g: Any, axis: Any, delta: Any) -> Float[Any, "*batch n"]:
     xp = namespace(g, axis)
     g = as_floats(xp, "g", g)
     axis = as_floats(xp, "axis", axis, like=g)
-    if g.ndim == 0 or axis.ndim == 0 or g.shape[-1] != axis.shape[-1]:
+    if g.ndim == 0 or axis.ndim == 0 or g.shape[-1] != axis.shape[-1] or g.shape[-1] == 0:
         raise ValueError(f"axis: must have the last dimension of g, got {axis.shape} and {g.shape}")
     _check_finite(xp, g=g, axis=axis)
     delta = _check_delta(xp, delta, g)
@@ -171,23 +171,21 @@ def is_stationary(gram: Any, delta: Any = DEFAULT_DELTA) -> Bool[Any, "*batch"]:
     be ascended, so it makes the point stationary. For Δ=0 the direction must ascend the last objective.
     """
     xp = namespace(gram, delta)
-    gram = as_floats(xp, "gram", gram)
-    if gram.ndim < 2:
-        raise ValueError(f"gram: expected shape […,K,K], got {gram.shape}")
+    gram = _check_gram(xp, gram)
     zeros = gram[..., 0] * 0.0
     found = find_direction(gram, zeros, zeros[..., 1:], delta=delta, method="exact").found
     return ~found | xp.any(_diagonal(xp, gram) <= 0, axis=-1)
 
 
-def ascent_bound(gram: Any, delta: Any, strong_concavity: float) -> Float[Any, "*batch"]:
+def ascent_bound(gram: Any, delta: Any, strong_concavity: Any) -> Float[Any, "*batch"]:
     """At a Δ-Pareto-stationary point of μ-strongly concave objectives: how long a common ascent step can be.
 
     The paper's remark: a step that lowers no objective is no longer than ``(2·sinΔ/μ)·max_j ‖∇F_j‖``.
     """
-    if not strong_concavity > 0:
-        raise ValueError(f"strong_concavity: must be positive, got {strong_concavity}")
     xp = namespace(gram, delta)
-    gram = as_floats(xp, "gram", gram)
+    gram = _check_gram(xp, gram)
+    if is_true(~(as_floats(xp, "strong_concavity", strong_concavity) > 0)):
+        raise ValueError(f"strong_concavity: must be positive, got {strong_concavity}")
     squares = _diagonal(xp, gram)
     sin = xp.sin(_per_objective(xp, "delta", _check_delta(xp, delta, gram), squares.shape))
     return 2 / strong_concavity * xp.max(sin * _safe_sqrt(xp, squares), axis=-1)
@@ -326,12 +324,8 @@ def _check_problem(
     xp: Any, gram: Any, values: Any, thresholds: Any, delta: Any, buffer: Any, method: Method
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Shapes, ranges and NaN; everything broadcast to the common leading axes."""
-    gram, values = as_floats(xp, "gram", gram), as_floats(xp, "values", values)
+    gram, values = _check_gram(xp, gram), as_floats(xp, "values", values)
     thresholds = as_floats(xp, "thresholds", thresholds, like=values)
-    if gram.ndim < 2 or gram.shape[-1] != gram.shape[-2] or gram.shape[-1] == 0:
-        raise ValueError(
-            f"gram: expected inner products of K gradients, shape […,K,K], got {tuple(gram.shape)}"
-        )
     size = gram.shape[-1]
     if values.ndim == 0 or values.shape[-1] != size:
         raise ValueError(
@@ -351,13 +345,16 @@ def _check_problem(
         raise ValueError("values: contains NaN")
     if is_true(xp.any(xp.isnan(thresholds))):
         raise ValueError("thresholds: contains NaN")
-    _check_finite(xp, gram=gram)
     buffer = as_floats(xp, "buffer", buffer, like=values)
     if is_true(xp.any(~(buffer >= 0))):
         raise ValueError(f"buffer: must be at least 0, got {buffer}")
     delta = _check_delta(xp, delta, gram)
     batch = _common_shape(
-        gram.shape[:-2], values.shape[:-1], thresholds.shape[:-1], delta.shape[:-1]
+        gram.shape[:-2],
+        values.shape[:-1],
+        thresholds.shape[:-1],
+        delta.shape[:-1],
+        buffer.shape[:-1],
     )
     delta = _per_objective(xp, "delta", delta, (*batch, size))
     sin = xp.sin(delta) * (method != "halfspace")
@@ -368,6 +365,26 @@ def _check_problem(
         sin,
         _per_objective(xp, "buffer", buffer, (*batch, size - 1)),
     )
+
+
+def _check_gram(xp: Any, gram: Any) -> Any:
+    gram = as_floats(xp, "gram", gram)
+    if gram.ndim < 2 or gram.shape[-1] != gram.shape[-2] or gram.shape[-1] == 0:
+        raise ValueError(
+            f"gram: expected inner products of K gradients, shape […,K,K], got {tuple(gram.shape)}"
+        )
+    _check_finite(xp, gram=gram)
+    squares = _diagonal(xp, gram)
+    if is_true(xp.any(squares < 0)):
+        raise ValueError("gram: has a negative square on its diagonal")
+    slack = 1e3 * float(xp.finfo(gram.dtype).eps)
+    norms = _safe_sqrt(xp, squares)
+    limits = norms[..., :, None] * norms[..., None, :] * (1.0 + slack)
+    if is_true(xp.any(xp.abs(gram) > limits)):
+        raise ValueError("gram: an inner product exceeds the product of its norms")
+    if is_true(xp.any(xp.abs(gram - xp.matrix_transpose(gram)) > slack * limits)):
+        raise ValueError("gram: must be symmetric")
+    return gram
 
 
 def _check_delta(xp: Any, delta: Any, like: Any) -> Any:
@@ -398,4 +415,4 @@ def _common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*(tuple(s) for s in shapes))
     except ValueError:
         listed = ", ".join(str(tuple(s)) for s in shapes)
-        raise ValueError(f"leading axes do not fit each other: {listed}") from None
+        raise ValueError(f"gram, values, …: leading axes do not fit each other: {listed}") from None

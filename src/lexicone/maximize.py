@@ -4,7 +4,6 @@ Each step improves the first objective that is below its threshold, along a dire
 above it (`find_direction`). The whole loop is one compiled program.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import partial
@@ -25,6 +24,7 @@ from lexicone.order import Order
 __all__ = ["Maximum", "Status", "maximize"]
 
 _PATH_LIMIT = 64 * 2**20  # bytes of path that are recorded without being asked for
+_STEP_LIMIT = 10**7  # the values of every step are kept
 _PLAIN = optax.sgd(1.0)  # one object, so that it compiles once; the step size is applied outside
 
 
@@ -87,17 +87,18 @@ def maximize(
             threshold is constrained for that step. Where Δ (or the buffer) leaves no direction, a safe ascent
             halves both and goes on, because the check then carries the guarantee: it ends closer to the optimum.
         optimizer: any optax optimiser in place of the plain step; it gets minus the direction as its gradient.
-        tolerance: a gradient shorter than this is zero (default: the square root of the machine epsilon).
+        tolerance: a gradient shorter than this is zero (default: 1.8e-12, in single precision 6.4e-6).
         record_path: keep every x in ``path``; by default if that takes at most 64 MiB.
         progress: show a progress bar.
 
-    Statuses: ``optimal`` (the current objective's gradient vanishes, or a safe ascent with exact
+    Statuses: ``optimal`` (all thresholds are met and the last gradient vanishes, or a safe ascent with exact
     directions and active constraints has no step left even for tiny Δ: the optimum, if the functions are
-    concave), ``stationary`` (no direction is left that keeps what must be kept),
-    ``max_steps``, ``not_finite`` (NaN or infinity; the last finite x is returned).
+    concave), ``stationary`` (nothing is left that improves the current objective and keeps what must be kept;
+    objectives after one that cannot reach its threshold are not improved), ``max_steps``, ``not_finite`` (NaN
+    or infinity; the last finite x is returned).
     """
     order = order if isinstance(order, Order) else Order(order)
-    x = _checkbegin(x0)
+    x = _check_start(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
     if step not in get_args(Step):
         raise ValueError(f"step: expected one of {get_args(Step)}, got {step!r}")
@@ -105,13 +106,17 @@ def maximize(
         raise ValueError(f"method: expected one of {get_args(Method)}, got {method!r}")
     if optimizer is not None and (step == "safe" or step_size is not None):
         raise ValueError('optimizer: replaces step_size and does not go with step="safe"')
-    if max_steps < 0:
-        raise ValueError(f"max_steps: must be at least 0, got {max_steps}")
-    step_size = 0.02 if step_size is None else step_size
+    if not isinstance(max_steps, int | np.integer) or not 0 <= max_steps <= _STEP_LIMIT:
+        raise ValueError(
+            f"max_steps: expected a whole number from 0 to {_STEP_LIMIT}, got {max_steps!r}"
+        )
+    if not (optimizer is None or isinstance(optimizer, optax.GradientTransformation)):
+        raise ValueError(f"optimizer: expected an optax optimiser, got {optimizer!r}")
+    step_size = 0.02 if step_size is None else _number("step_size", step_size)
     if not 0 < step_size < np.inf:
         raise ValueError(f"step_size: must be positive and finite, got {step_size}")
     eps = float(jnp.finfo(dtype).eps)
-    tolerance = math.sqrt(eps) if tolerance is None else tolerance
+    tolerance = _number("tolerance", eps**0.75 if tolerance is None else tolerance)
     if not tolerance >= 0:
         raise ValueError(f"tolerance: must be at least 0, got {tolerance}")
     size = len(order)
@@ -119,6 +124,8 @@ def maximize(
     find_direction(
         np.eye(size), np.zeros(size), order.thresholds, delta=delta, buffer=buffer, method=method
     )
+    if not np.all(np.isfinite(buffer)):
+        raise ValueError(f"buffer: must be finite, got {buffer}")
     start = _check_function(fun, x, size)
 
     settings = Settings(fun, method, active_constraints, step, optimizer or _PLAIN)
@@ -135,10 +142,17 @@ def maximize(
         record_path = bytes_each * (max_steps + 1) <= _PATH_LIMIT
     state = begin(settings, parameters, x, start.dtype, max_steps, record_path)
     state = _run(settings, parameters, state, max_steps, progress, order)
-    return _result(order, settings, state, max_steps)
+    return _result(order, settings, state, max_steps, tolerance)
 
 
-def _checkbegin(x0: Any) -> PyTree:
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number, got {value!r}") from None
+
+
+def _check_start(x0: Any) -> PyTree:
     if isinstance(x0, list | tuple) and all(isinstance(v, Real) for v in x0):
         x0 = np.asarray(x0, float)
     try:
@@ -161,7 +175,7 @@ def _check_function(fun: Callable[[Any], Any], x: PyTree, size: int) -> jax.Shap
         out = jax.eval_shape(partial(evaluate_at, fun), x)
     except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
         raise ValueError(f"fun: must be made of JAX operations ({type(error).__name__})") from error
-    except (TypeError, ValueError, IndexError, KeyError) as error:
+    except Exception as error:
         shapes = jax.tree.map(jnp.shape, x)
         raise ValueError(f"fun: cannot be evaluated at x0 of shape {shapes}: {error}") from error
     if out.shape != (size,):
@@ -193,7 +207,9 @@ def _run(
     return state
 
 
-def _result(order: Order, settings: Settings, state: State, max_steps: int) -> Maximum:
+def _result(
+    order: Order, settings: Settings, state: State, max_steps: int, tolerance: float
+) -> Maximum:
     if not state.stopped:  # the last x has not been looked at
         last = evaluate_at(settings.fun, state.x)
         state = record(state, last)
@@ -203,7 +219,7 @@ def _result(order: Order, settings: Settings, state: State, max_steps: int) -> M
             state = state._replace(x=state.previous, step=before, outcome=outcome, stopped=stopped)
     rows = slice(int(state.step) + 1)
     history = np.asarray(state.history[rows])
-    status, reason = _explain(order, settings, state, max_steps)
+    status, reason = _explain(order, settings, state, max_steps, tolerance)
     return Maximum(
         x=state.x,
         values=history[-1],
@@ -216,15 +232,20 @@ def _result(order: Order, settings: Settings, state: State, max_steps: int) -> M
     )
 
 
-def _explain(order: Order, settings: Settings, state: State, max_steps: int) -> tuple[Status, str]:
+def _explain(
+    order: Order, settings: Settings, state: State, max_steps: int, tolerance: float
+) -> tuple[Status, str]:
     name = order.labels[int(state.objective)]
     outcome = Reason(int(state.outcome))
     if not state.stopped:
         return Status.MAX_STEPS, f"stopped after max_steps={max_steps} while improving {name}"
     if outcome is Reason.NOT_FINITE:
         return Status.NOT_FINITE, f"NaN or infinity after {int(state.step)} steps"
+    last = int(state.objective) == len(order) - 1
+    stuck_below = "" if last else " below its threshold; later objectives were not improved"
     if outcome is Reason.ZERO_GRADIENT:
-        return Status.OPTIMAL, f"the gradient of {name} vanishes"
+        status = Status.OPTIMAL if last else Status.STATIONARY
+        return status, f"the gradient of {name} is shorter than {tolerance:.1e}{stuck_below}"
     if outcome is Reason.STATIONARY:
         return Status.STATIONARY, f"no direction within π/2−Δ of all gradients improves {name}"
     if outcome is Reason.MISSED:
@@ -232,5 +253,5 @@ def _explain(order: Order, settings: Settings, state: State, max_steps: int) -> 
     # A safe ascent has run out of steps. Where it looked at every direction that the order allows, that is the
     # optimum; where it had to keep more than the thresholds, or might have missed a direction, it need not be.
     complete = settings.active_constraints and settings.method == "exact"
-    status = Status.OPTIMAL if complete or state.objective == 0 else Status.STATIONARY
-    return status, f"no safe step improves {name}, not even for tiny Δ"
+    status = Status.OPTIMAL if last and (complete or len(order) == 1) else Status.STATIONARY
+    return status, f"no safe step improves {name}{stuck_below}, not even for tiny Δ"

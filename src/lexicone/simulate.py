@@ -23,11 +23,13 @@ __all__ = [
     "Simulation",
     "Step",
     "Trajectories",
+    "draw_index",
     "environment",
     "reset",
     "satisfaction",
     "simulate",
     "step",
+    "transition",
 ]
 
 _NEVER = 2.0  # a cumulative probability that no draw from [0, 1) exceeds
@@ -106,7 +108,7 @@ def environment(mdp: MDP) -> Environment:
 def reset(env: Environment, key: Any) -> EpisodeState:
     """A new episode; its first state is drawn from the start distribution."""
     draw = jax.random.uniform(key, dtype=env.start.dtype)
-    return EpisodeState(_pick(env.start, draw), jnp.zeros((), dtype=jnp.int32))
+    return EpisodeState(draw_index(env.start, draw), jnp.zeros((), dtype=jnp.int32))
 
 
 def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_steps: Any) -> Step:
@@ -115,7 +117,7 @@ def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_ste
     ``max_steps`` caps the episode. In a terminal state nothing moves and nothing is paid.
     """
     draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
-    return _move(env, episode, action, draw, max_steps)
+    return transition(env, episode, action, draw, max_steps)
 
 
 def simulate(
@@ -188,9 +190,11 @@ def satisfaction(returns: Any, order: Order, *, confidence: float = 0.95) -> Sat
     )
 
 
-def _move(env: Environment, episode: EpisodeState, action: Any, draw: Array, limit: Any) -> Step:
+def transition(
+    env: Environment, episode: EpisodeState, action: Any, draw: Array, limit: Any
+) -> Step:
     """A step whose randomness is a number from [0, 1)."""
-    branch = _pick(env.cumulative[episode.state, action], draw)
+    branch = draw_index(env.cumulative[episode.state, action], draw)
     state = env.next_state[episode.state, action, branch]
     reward = env.reward[episode.state, action, branch]
     time = episode.time + 1
@@ -226,8 +230,8 @@ def _advance(
     def one(episode: EpisodeState, key: Any) -> tuple[Step, Array]:
         key = jax.random.fold_in(key, episode.time + 1)
         choice, move = jax.random.uniform(key, (2,), dtype=actions.dtype)
-        action = _pick(actions[episode.state], choice)
-        return _move(env, episode, action, move, limit), action
+        action = draw_index(actions[episode.state], choice)
+        return transition(env, episode, action, move, limit), action
 
     alive = ~env.terminal[running.episode.state]
     after, action = jax.vmap(one)(running.episode, keys)
@@ -275,7 +279,7 @@ def _cumulative(probability: np.ndarray) -> np.ndarray:
     return np.where(beyond, _NEVER, np.cumsum(probability, axis=-1))
 
 
-def _pick(cumulative: Array, draw: Array) -> Array:
+def draw_index(cumulative: Array, draw: Array) -> Array:
     """The first entry whose cumulative probability exceeds the draw: never one of probability 0."""
     if cumulative.shape[0] == 1:
         return jnp.zeros((), dtype=jnp.int32)

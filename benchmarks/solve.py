@@ -1,0 +1,251 @@
+"""How long the exact optimum takes: column generation, HiGHS on the whole linear program, and Storm.
+
+    python benchmarks/solve.py [--sizes 1000 10000 100000] [--limit 120] [--json benchmarks/results/solve.json]
+
+Garnets (4 actions, 3 random successors) and slippery grids with three objectives, γ=.99. Thresholds are the
+values of an even mixture of the three policies that are best for one objective each, so they can be met and they
+bind. Every measurement is a process of its own with one thread; seconds are those of solving alone, megabytes the
+peak of the whole process, model included. Storm (if stormpy is installed) answers the query that is left
+when one knows that the thresholds can be met: one constrained problem instead of three stages. A
+contestant that passes the time limit is not tried on larger models.
+"""
+
+import argparse
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+KINDS = ("garnet", "grid")
+GAMMA = 0.99
+CONTESTANTS = {"columns": "columns", "lp": "HiGHS", "storm": "Storm"}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def build(kind: str, size: int) -> Any:
+    from lexicone.tasks import garnet, grid
+
+    return garnet(size) if kind == "garnet" else grid(round(math.sqrt(size)))
+
+
+def find_thresholds(mdp: Any) -> list[float]:
+    import numpy as np
+
+    from lexicone.choices import all_choices
+    from lexicone.pricing import Chain, best_policy
+
+    choices = all_choices(mdp, GAMMA)
+    values = []
+    for reward in choices.reward.T:
+        policy = best_policy(choices, reward, choices.start[:-1]).policy
+        often = Chain(choices.next[policy]).visits(choices.initial)
+        values.append(often @ choices.reward[policy])
+    return np.mean(values, axis=0)[:-1].tolist()
+
+
+def ours(mdp: Any, thresholds: list[float], method: Any) -> dict[str, Any]:
+    from lexicone.order import Order
+    from lexicone.solve import solve
+
+    start = time.perf_counter()
+    found = solve(mdp, Order(thresholds), GAMMA, method=method)
+    return {
+        "seconds": time.perf_counter() - start,
+        "status": str(found.status),
+        "values": found.values.tolist(),
+        "gap": float(found.gap.max()),
+        "randomises": len(found.randomises),
+    }
+
+
+def storm(mdp: Any, thresholds: list[float]) -> dict[str, Any]:
+    """Discounting becomes an end with probability 1−γ at each step; costs are minimised, gains maximised."""
+    from lexicone.choices import all_choices
+
+    stormpy = import_module("stormpy")
+    choices = all_choices(mdp, GAMMA)
+    sign = -1 if (choices.reward <= 0).all() else 1
+    with tempfile.NamedTemporaryFile("w", suffix=".drn") as file:
+        write_drn(choices, sign, file)
+        file.flush()
+        model = stormpy.build_model_from_drn(file.name)
+    best, reach = ("max", ">=") if sign > 0 else ("min", "<=")
+    last = choices.num_objectives - 1
+    parts = [f'R{{"r{last}"}}{best}=? [C]']
+    parts += [f'R{{"r{k}"}}{reach}{sign * t!r} [C]' for k, t in enumerate(thresholds)]
+    formula = stormpy.parse_properties(f"multi({', '.join(parts)})")[0].get_raw_formula()
+    start = time.perf_counter()
+    result = stormpy.model_checking(model, formula)
+    seconds = time.perf_counter() - start
+    value = sign * result.get_value(0)
+    return {"seconds": seconds, "status": "optimal", "values": [None] * last + [value]}
+
+
+def write_drn(choices: Any, sign: int, file: Any) -> None:
+    """Storm's explicit format; state 0 draws the start, the last state is the end."""
+    count, objectives = choices.num_states, choices.num_objectives
+    nothing = ", ".join("0" for _ in range(objectives))
+    names = " ".join(f"r{k}" for k in range(objectives))
+    file.write(f"@type: MDP\n@parameters\n\n@reward_models\n{names}\n@nr_states\n{count + 2}\n")
+    file.write(f"@nr_choices\n{choices.num_choices + 2}\n@model\nstate 0 [{nothing}] init\n")
+    file.write(f"\taction 0 [{nothing}]\n")
+    for s in choices.initial.nonzero()[0].tolist():
+        file.write(f"\t\t{s + 1} : {float(choices.initial[s])!r}\n")
+    table = choices.next.copy()
+    table.sort_indices()
+    ends = (1 - table.sum(axis=1)).tolist()
+    first, target, weight = table.indptr.tolist(), table.indices.tolist(), table.data.tolist()
+    paid = (sign * choices.reward).tolist()
+    start = choices.start.tolist()
+    for s in range(count):
+        file.write(f"state {s + 1} [{nothing}]\n")
+        for n in range(start[s], start[s + 1]):
+            file.write(f"\taction {n - start[s]} [{', '.join(map(repr, paid[n]))}]\n")
+            for e in range(first[n], first[n + 1]):
+                file.write(f"\t\t{target[e] + 1} : {weight[e]!r}\n")
+            if ends[n] > 1e-15:
+                file.write(f"\t\t{count + 1} : {ends[n]!r}\n")
+    file.write(f"state {count + 1} [{nothing}]\n\taction 0 [{nothing}]\n\t\t{count + 1} : 1\n")
+
+
+def work(task: dict[str, Any]) -> dict[str, Any]:
+    mdp = build(task["kind"], task["size"])
+    if task["do"] == "thresholds":
+        return {"states": mdp.num_states, "thresholds": find_thresholds(mdp)}
+    if task["do"] == "storm":
+        return storm(mdp, task["thresholds"])
+    return ours(mdp, task["thresholds"], task["do"])
+
+
+def measure(task: dict[str, Any], limit: float) -> dict[str, Any]:
+    """Run one task in a process of its own; killed some time after the limit, to allow for building the model."""
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        command = [sys.executable, __file__, "--work", json.dumps(task)]
+        process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
+        deadline = time.monotonic() + limit + 20
+        while True:
+            done, code, usage = os.wait4(process.pid, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > deadline:
+                process.send_signal(signal.SIGKILL)
+                _, code, usage = os.wait4(process.pid, 0)
+                break
+            time.sleep(0.05)
+        process.returncode = code
+        megabytes = usage.ru_maxrss / 1024
+        if time.monotonic() > deadline:
+            return {"status": "time limit", "seconds": limit, "megabytes": megabytes}
+        if code:
+            errors.seek(0)
+            last = (errors.read().strip().splitlines() or [f"exit code {code}"])[-1]
+            return {"status": f"failed: {last}", "seconds": None, "megabytes": megabytes}
+        output.seek(0)
+        result = json.loads(output.read().strip().splitlines()[-1])
+    return {**result, "megabytes": megabytes}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for one measurement")
+    parser.add_argument("--skip", nargs="*", default=[], choices=list(CONTESTANTS))
+    default = Path(__file__).parent / "results" / "solve.json"
+    parser.add_argument("--json", type=Path, default=default)
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        print(json.dumps(work(json.loads(options.work))))
+        return
+
+    from rich.console import Console
+
+    contestants = [name for name in CONTESTANTS if name not in options.skip]
+    if find_spec("stormpy") is None:
+        contestants = [name for name in contestants if name != "storm"]
+    console, rows = Console(), []
+    for kind in KINDS:
+        too_slow: set[str] = set()
+        for size in sorted(options.sizes):
+            setup = measure({"do": "thresholds", "kind": kind, "size": size}, math.inf)
+            for name in contestants:
+                row = {"kind": kind, "states": setup["states"], "contestant": name}
+                if name in too_slow:
+                    row |= {"status": "not tried", "seconds": None, "megabytes": None}
+                else:
+                    task = {"do": name, "kind": kind, "size": size}
+                    row |= measure({**task, "thresholds": setup["thresholds"]}, options.limit)
+                if row["status"] != "optimal" or row["seconds"] > options.limit:
+                    too_slow.add(name)
+                console.print(
+                    f"{kind} {setup['states']} {name}: {row['status']}, {number(row['seconds'])} s",
+                    highlight=False,
+                )
+                rows.append({**row, "thresholds": setup["thresholds"]})
+    growth = {kind: find_growth(rows, kind) for kind in KINDS}
+    console.print(draw(rows))
+    for kind, exponent in growth.items():
+        if exponent is not None:
+            console.print(f"{kind}: column generation grows as states^{exponent:.2f}")
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(
+        json.dumps(
+            {"gamma": GAMMA, "limit": options.limit, "growth": growth, "rows": rows}, indent=1
+        )
+    )
+
+
+def find_growth(rows: list[dict[str, Any]], kind: str) -> float | None:
+    """The exponent between the smallest and the largest model that column generation solved."""
+    mine = [
+        (r["states"], r["seconds"])
+        for r in rows
+        if r["kind"] == kind and r["contestant"] == "columns" and r["status"] == "optimal"
+    ]
+    if len(mine) < 2:
+        return None
+    (small, quick), (large, slow) = mine[0], mine[-1]
+    return math.log(slow / quick) / math.log(large / small)
+
+
+def draw(rows: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title="exact optimum, three objectives, γ=.99, one thread")
+    for heading in ("model", "states", "solver", "seconds", "ratio", "MB", "third objective"):
+        table.add_column(heading, justify="left" if heading in ("model", "solver") else "right")
+    base: dict[tuple[str, int], float] = {}
+    for row in rows:
+        place = (row["kind"], row["states"])
+        if row["contestant"] == "columns" and row["seconds"]:
+            base[place] = row["seconds"]
+        limited = row["status"] == "time limit"
+        ratio = row["seconds"] / base[place] if row["seconds"] and place in base else None
+        value = row.get("values", [None])[-1]
+        table.add_row(
+            row["kind"],
+            str(row["states"]),
+            CONTESTANTS[row["contestant"]],
+            (">" if limited else "") + number(row["seconds"]) if row["seconds"] else row["status"],
+            (">" if limited else "") + number(ratio),
+            number(row["megabytes"]),
+            "" if value is None else f"{value:.6f}",
+        )
+    return table
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from lexicone.front import pareto, sensitivity
+from lexicone.order import Order
+from lexicone.solve import Status, solve
+from lexicone.tasks import maze, space_traders
+from small_models import deterministic_values, drawn, random_model
+
+
+def not_dominated(rows):
+    rows = np.unique(np.round(rows, 9), axis=0)
+    return np.array(
+        [r for r in rows if not ((rows >= r).all(axis=1) & (rows > r).any(axis=1)).any()]
+    )
+
+
+class TestPareto:
+    def test_extended_maze(self):
+        mdp = maze("extended", objectives="path")
+        pure = pareto(mdp, policies="deterministic")
+        np.testing.assert_allclose(pure.values, [[-4, -4], [-3, -8], [1, -10]], atol=1e-9)
+        assert pure.complete
+        mixed = pareto(mdp, points=11)
+        np.testing.assert_allclose(mixed.values[:, 1], -4 - 1.2 * (mixed.values[:, 0] + 4))
+
+    def test_space_traders(self):
+        mdp = space_traders()
+        front = pareto(mdp, policies="deterministic")
+        np.testing.assert_allclose(
+            front.values, not_dominated(deterministic_values(mdp, 1.0)), atol=1e-9
+        )
+        assert len(pareto(mdp, policies="deterministic", points=2).values) == 2
+        assert not pareto(mdp, policies="deterministic", points=2).complete
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("objectives", [2, 3])
+    def test_points_are_optimal_for_their_own_thresholds(self, seed, objectives):
+        mdp = random_model(seed, 4, 3, objectives, "any", False)
+        front = pareto(mdp, 0.9, points=6).values
+        rows = deterministic_values(mdp, 0.9)
+        np.testing.assert_allclose(front.max(axis=0), rows.max(axis=0), atol=1e-7)
+        for row in front:
+            assert not ((rows >= row - 1e-9).all(axis=1) & (rows > row + 1e-5).any(axis=1)).any()
+            best = solve(mdp, Order((row[:-1] - 1e-9).tolist()), 0.9)
+            np.testing.assert_allclose(best.values[-1], row[-1], atol=1e-5)
+        assert len(not_dominated(front)) == len(front)
+
+    def test_mistakes(self):
+        with pytest.raises(ValueError, match=r"^mdp: .* four|^mdp: .* 4"):
+            pareto(random_model(0, 3, 2, 4, "any", False), 0.9)
+        with pytest.raises(ValueError, match=r"^points:"):
+            pareto(space_traders(), points=1)
+        with pytest.raises(ValueError, match=r"^policies:"):
+            pareto(random_model(0, 3, 2, 3, "any", False), 0.9, policies="deterministic")
+        with pytest.raises(ValueError, match=r"^mdp: objective 2 is unbounded"):
+            pareto(drawn(2, {0: [(0, (0, 1)), (1, (0, 0))]}, [1]), 1.0)
+
+
+class TestSensitivity:
+    def test_extended_maze(self):
+        mdp = maze("extended", objectives="path")
+        found = sensitivity(mdp, Order([0.0]), 0, points=11)
+        assert found.statuses == (Status.OPTIMAL,) * 11
+        np.testing.assert_allclose(found.thresholds[[0, -1]], [-4, 1], atol=1e-9)
+        np.testing.assert_allclose(found.values[:, 1], np.linspace(-4, -10, 11), atol=1e-8)
+        np.testing.assert_allclose(found.prices[1:-1, 1], 1.2, atol=1e-8)
+        assert found.satisfied.all()
+
+    def test_beyond_what_can_be_met_nothing_changes(self):
+        found = sensitivity(space_traders(), Order([0.0]), 0, thresholds=[0.9, 1.0, 1.5, 3.0])
+        assert found.satisfied.tolist() == [True, True, False, False]
+        np.testing.assert_allclose(found.values[2:], [[1, -22], [1, -22]], atol=1e-9)
+        np.testing.assert_allclose(found.prices[2:], 0)
+
+    def test_mistakes(self):
+        with pytest.raises(ValueError, match=r"^objective:"):
+            sensitivity(space_traders(), Order([0.0]), 1)
+        with pytest.raises(ValueError, match=r"^thresholds:"):
+            sensitivity(space_traders(), Order([0.0]), 0, thresholds=[])
