@@ -129,11 +129,14 @@ class TestRandomModels:
         total = np.isfinite(deterministic_values(without_signs(mdp), 1.0)).all(axis=1)
         order = draw_order(data.draw, rows)
         found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
-        assert found["lp"].status is found["columns"].status
-        if found["lp"].status is Status.OPTIMAL:
+        solved = {Status.OPTIMAL, Status.NEEDS_MEMORY}
+        statuses = {solution.status for solution in found.values()}
+        assert len(statuses - solved) + bool(statuses & solved) == 1
+        if statuses <= solved:
             assert close(found["lp"].key, found["columns"].key)
             for solution in found.values():
-                assert close(evaluate(mdp, solution.policy, 1.0), solution.values)
+                if solution.status is Status.OPTIMAL:
+                    assert close(evaluate(mdp, solution.policy, 1.0), solution.values)
                 if total.any():
                     assert_not_better(order, rows[total], solution.key)
 

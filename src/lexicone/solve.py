@@ -41,7 +41,7 @@ class Status(StrEnum):
     """``bound`` is approached, but no policy attains it: the nearer, the rarer and longer a loop is
     used (γ=1). The policy is one that comes near."""
     NEEDS_MEMORY = "needs memory"
-    """Optimal, but no stationary policy is: see `Solution.stay`."""
+    """Optimal, but not by a stationary policy alone: see `Solution.stay` (γ=1)."""
     LIMIT = "limit"
     """The search for a deterministic policy was cut short: the best policy so far, and a bound."""
     FAILED = "failed"
@@ -306,7 +306,7 @@ _STATUS = {
 _SUPREMUM = (
     "no policy attains the bound on {}: the nearer, the more rarely and the longer it uses a loop"
 )
-_NEEDS_MEMORY = "optimal, but no stationary policy is: where `stay` says so, stop following it and stay for ever"
+_NEEDS_MEMORY = "optimal, but not by the policy alone: where `stay` says so, stop following it and stay for ever"
 
 
 def check_model(mdp: MDP, gamma: float) -> None:

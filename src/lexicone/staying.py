@@ -41,7 +41,8 @@ def realise(
     """Replace the choice to stay by actions that keep to a part of the region that is never left: a home.
 
     If the policy also leaves from wherever it could stay, the linear program looks for another optimum
-    that stays only in parts that this one does not leave. If there is none, ``stay`` is needed.
+    that stays only in parts that this one does not leave, or that always stays where it can. If there is
+    none, ``stay`` is needed.
     """
     plain, rows = choices.keep(choices.action != STAY)
     used = choices.reached(policy > 0)
@@ -51,16 +52,19 @@ def realise(
     staying[~used] = 0.0
     if not staying.any():
         return Realised(plain, _filled(plain, policy[rows]), None)
-    _, inner = stay_regions(plain, marks)
+    anywhere = stay_regions(plain, marks)
     moving = (policy[rows] > 0) & used[plain.state]
     leaves = np.zeros(plain.num_states, dtype=bool)
-    leaves[plain.state[moving & ~inner]] = True
+    leaves[plain.state[moving & ~anywhere[1]]] = True
     through = plain.closure(moving, leaves, forward=False)
     region, home = stay_regions(plain, marks, within=~through)
     if (staying[region < 0] > 0).any():
         found = None
         if objective in floors:
             found = _stay_at_home(choices, region >= 0, floors, objective)
+            if found is None:
+                region, home = anywhere
+                found = _stay_at_home(choices, region >= 0, floors, objective)
         if found is None:
             return Realised(plain, _filled(plain, policy[rows]), staying)
         policy = found
