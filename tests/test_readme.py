@@ -18,7 +18,7 @@ def test_the_example_runs_and_prints_what_it_says(capsys):
 
 
 def test_the_table_names_files_that_exist():
-    rows = README.split("## Where to find what")[1]
+    rows = README.split("## Where to find what")[1].split("\n## ")[0]
     files = re.findall(r"`([\w/]+\.py|\w+/)`", rows)
     assert len(files) >= 10
     for name in files:
