@@ -8,9 +8,12 @@ from lexicone.choices import STAY, all_choices
 from lexicone.columns import Columns
 from lexicone.endings import settle, stay_regions
 from lexicone.occupancy import Occupancy, upper_bound
-from lexicone.pricing import Chain, best_policy, ending_policy, never_ends
+from lexicone.order import Order
+from lexicone.pricing import Chain, best_policy
+from lexicone.pricing_total import best_ending_policy, ending_policy, never_ends
 from lexicone.programs import Outcome
-from lexicone.tasks import garnet, grid
+from lexicone.solve import Status, solve
+from lexicone.tasks import garnet, grid, maze
 from small_models import deterministic_values, drawn, random_model
 
 
@@ -55,7 +58,7 @@ def test_the_bound_holds_for_any_values():
 def test_an_unbounded_sum_is_found_as_a_loop():
     mdp = drawn(3, {0: [(2, (0,)), (1, (-5,))], 1: [(1, (1,)), (2, (0,))]}, [2])
     choices = settle(all_choices(mdp, 1.0), np.array([True]))
-    found = best_policy(choices, choices.reward[:, 0], ending_policy(choices))
+    found = best_ending_policy(choices, choices.reward[:, 0], ending_policy(choices))
     assert found.loop is not None
     assert Columns(choices).maximize(0, {}).outcome is Outcome.UNBOUNDED
     assert Occupancy(choices).maximize(0, {}).outcome is Outcome.UNBOUNDED
@@ -125,3 +128,38 @@ def test_purified_mixtures(seed, small, monkeypatch):
     assert len(purify.randomising(choices, pure)) <= 2
     values = purify.visits(choices, pure) @ choices.reward
     assert (values >= target - 1e-7).all()
+
+
+def slippery_corridor(size, objectives):
+    """A field with a row of bad tiles across it and one gap, at the far end."""
+    rows = [["."] * size for _ in range(size)]
+    rows[size // 2][:-1] = ["H"] * (size - 1)
+    rows[0][0], rows[-1][-1] = "S", "G"
+    return maze("\n".join("".join(row) for row in rows), objectives=objectives, slip=0.1)
+
+
+@pytest.mark.parametrize("size", [4, 6, 13])
+@pytest.mark.parametrize(
+    ("objectives", "threshold", "key"),
+    [(["tiles", "goal"], -2.0, [-2.0, 1.0]), (["goal", "tiles"], 1.0, [1.0, 0.0])],
+)
+def test_sparse_rewards_and_long_episodes(size, objectives, threshold, key):
+    """Waiting costs nothing here, so policies that are best up to rounding may take almost for ever to end."""
+    mdp = slippery_corridor(size, objectives)
+    for method in ("lp", "columns"):
+        found = solve(mdp, Order([threshold]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.key, key, atol=1e-6)
+
+
+def test_a_loop_that_is_on_no_policys_way():
+    """The gain of a loop, limited by a floor: the policies alone never come by it."""
+    mdp = maze(
+        "S..h\n....\n...G",
+        objectives={"t": "tiles", "f": lambda a, b, tile: float(tile.kind == "h")},
+        slip=0.1,
+    )
+    for method in ("lp", "columns"):
+        found = solve(mdp, Order([-1.5]), 1.0, method=method)
+        assert found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY)
+        np.testing.assert_allclose(found.key, [-1.5, 0.375], atol=1e-6)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexicone.evaluation import evaluate
+from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.solve import Status, solve
 from lexicone.tasks import garnet, grid, maze, space_traders
@@ -371,3 +372,33 @@ def test_mistakes_are_named(arguments, blamed, monkeypatch):
     given_arguments = {"mdp": space_traders(), "order": Order([0.88]), **arguments}
     with pytest.raises(ValueError, match=f"^{blamed}:"):
         solve(**given_arguments)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e10])
+@pytest.mark.parametrize("reachable", [True, False])
+@pytest.mark.parametrize(
+    "how", [{"policies": "deterministic"}, {"method": "lp"}, {"method": "columns"}]
+)
+def test_rewards_far_larger_than_the_optimum(far, reachable, how):
+    """Differences of 1 decide, beside a choice that costs ``far``, or a state that nobody comes to."""
+    first = np.array([-far if reachable else -4.0, -1.0, -3.0, -2.0])
+    reward = np.zeros((6, 4, 1, 2))
+    reward[0, :, 0] = np.stack([first, [0.0, 5.0, 9.0, 7.0]], axis=1)
+    reward[5, :, 0, 0] = -far
+    target = np.broadcast_to(np.arange(6)[:, None, None], (6, 4, 1)).copy()
+    target[0, :, 0], target[5] = [1, 2, 3, 4], 1
+    mdp = MDP(
+        next_state=target,
+        probability=np.ones((6, 4, 1)),
+        reward=reward,
+        initial=np.eye(6)[0],
+        terminal=np.array([False, True, True, True, True, False]),
+    )
+    for gamma in (0.9, 1.0):
+        found = solve(mdp, Order([np.inf]), gamma, **how)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [-1, 5], atol=1e-6)
+        found = solve(mdp, Order([-2.5]), gamma, **how)
+        assert found.status is Status.OPTIMAL
+        best = [-2.0, 7.0] if "policies" in how else [-2.5, 8.0]
+        np.testing.assert_allclose(found.values, best, atol=1e-6)

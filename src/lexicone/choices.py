@@ -76,13 +76,32 @@ class Choices:
         width = np.abs(place[source] - place[target]).max(initial=0)
         return bool(width <= 4 * np.sqrt(self.num_states))
 
+    @cached_property
+    def width(self) -> int:
+        """How many choices every state has, if all have the same number; otherwise 0."""
+        count = np.diff(self.start)
+        return int(count[0]) if len(count) and (count == count[0]).all() else 0
+
+    def top(self, score: Float[np.ndarray, " N"]) -> Float[np.ndarray, " S"]:
+        """For each state the highest score of its choices."""
+        if not self.width:
+            return np.maximum.reduceat(score, self.start[:-1]) if self.num_states else score
+        highest = score[:: self.width].copy()
+        for column in range(1, self.width):  # a few long passes: quicker than many short ones
+            np.maximum(highest, score[column :: self.width], out=highest)
+        return highest
+
     def best(self, score: Float[np.ndarray, " N"]) -> Int[np.ndarray, " S"]:
         """For each state its (first) choice with the highest score."""
-        if not self.num_states:
-            return np.zeros(0, dtype=np.int64)
-        top = np.maximum.reduceat(score, self.start[:-1])
-        hit = np.flatnonzero(score == top[self.state])
-        return hit[np.unique(self.state[hit], return_index=True)[1]]
+        top = self.top(score)
+        if not self.width:
+            hit = np.flatnonzero(score == top[self.state])
+            return hit[np.unique(self.state[hit], return_index=True)[1]]
+        choice = np.zeros(self.num_states, dtype=np.int64)
+        for column in range(self.width - 1, 0, -1):
+            choice[score[column :: self.width] == top] = column
+        choice[score[:: self.width] == top] = 0
+        return choice + self.start[:-1]
 
     def keep(
         self, choices: Bool[np.ndarray, " N"], states: Bool[np.ndarray, " S"] | None = None

@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.choices import Choices
 from lexicone.occupancy import Stage, upper_bound
-from lexicone.pricing import Best, Chain, best_policy, ending_policy, never_ends
+from lexicone.pricing import Best, Chain, best_policy
+from lexicone.pricing_total import best_ending_policy, ending_policy, never_ends, round_trip
 from lexicone.programs import Outcome, load, run
 
 __all__ = ["EXACT_GAP", "Columns"]
@@ -44,7 +44,9 @@ class Columns:
         self.policies: list[np.ndarray | None] = []
         """One choice per state; None for a loop."""
         self.visits: list[np.ndarray | None] = []
-        """``[N]`` for a loop; policies are cheap to evaluate again."""
+        """How often: ``[N]`` for a loop, ``[S]`` for a policy; None again for one that the mixture does not use."""
+        self.ahead: list[np.ndarray | None] = []
+        """``[S,K]``: what is still to come of each objective; kept for the policies of the mixture (γ<1)."""
         self.returns = np.zeros((0, choices.num_objectives))
         self.share = np.zeros(0)
         self.last = ending_policy(choices)
@@ -78,7 +80,7 @@ class Columns:
                 if value >= cap:
                     return Stage(Outcome.CAPPED, value, np.inf, weights, best)
             accuracy = 1e-2 * (best_bound - value)
-            exact = not np.isfinite(accuracy) or accuracy < 1e-9 * max(1.0, abs(value))
+            exact = not np.isfinite(accuracy) or accuracy < 1e-10 * max(1.0, abs(value))
             found = self._price(weights, 0.0 if exact else accuracy)
             if found is None:
                 repeats = 0
@@ -99,9 +101,15 @@ class Columns:
 
     def _price(self, weights: np.ndarray, accuracy: float = 0.0) -> Best | None:
         """The best policy for the weighted sum; None if a loop makes it unbounded, which is now a column."""
-        found = best_policy(
-            self.choices, self.choices.reward @ weights, self.last, self.guess, accuracy
-        )
+        reward = self.choices.reward @ weights
+        known = [ahead @ weights for ahead in self.ahead if ahead is not None]
+        if known:
+            self.guess = np.max(known, axis=0)
+            self.last = self.choices.best(reward + self.choices.next @ self.guess)
+        if self.choices.gamma < 1:
+            found = best_policy(self.choices, reward, self.last, self.guess, accuracy)
+        else:
+            found = best_ending_policy(self.choices, reward, self.last)
         if found.loop is not None:
             self._add_loop(found.policy, found.loop)
             return None
@@ -135,8 +143,7 @@ class Columns:
         total = np.zeros(self.choices.num_choices)
         for share, policy, visits in zip(self.share, self.policies, self.visits, strict=True):
             if share and policy is not None:
-                chain = Chain(self.choices.next[policy], self.choices.narrow)
-                total[policy] += share * chain.visits(self.choices.initial, self.often)
+                total[policy] += share * (self._visits(policy) if visits is None else visits)
             elif share and visits is not None:
                 total += share * visits
         return total
@@ -159,6 +166,11 @@ class Columns:
         upper = np.array([1.0, *(np.inf for _ in floors)])
         highs = load(cost, sparse.csr_array(table.T), lower, upper, tolerance=1e-10, presolve="off")
         outcome = run(highs)
+        if outcome is Outcome.INFEASIBLE:  # by rounding: the floors have been reached
+            highs.clearSolver()
+            for row, floor in enumerate(floors.values()):
+                highs.changeRowBounds(1 + row, floor - 1e-9 * max(1.0, abs(floor)), np.inf)
+            outcome = run(highs)
         weights = np.zeros(self.choices.num_objectives)
         if objective is not None:
             weights[objective] = 1.0
@@ -171,26 +183,30 @@ class Columns:
         share, missing = share[: len(columns)], float(share[len(columns) :].sum())
         share[share < 1e-13] = 0.0
         self.share = share / (share @ shares)
+        for n in np.flatnonzero((self.share == 0) & (shares > 0)):
+            self.visits[n] = self.ahead[n] = None
         if objective is None:
             return outcome, missing, weights
         return outcome, float(self.share @ columns[:, objective]), weights
 
     def _add(self, policy: np.ndarray) -> None:
-        self.often = Chain(self.choices.next[policy], self.choices.narrow).visits(
-            self.choices.initial, self.often
-        )
-        self._append(policy, None, self.often @ self.choices.reward[policy])
+        choices = self.choices
+        chain = Chain(choices.next[policy], choices.narrow)
+        self.often = chain.visits(choices.initial, self.often)
+        paid = choices.reward[policy]
+        self._append(policy, self.often, self.often @ paid)
+        if choices.gamma < 1:
+            self.ahead[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
+
+    def _visits(self, policy: np.ndarray) -> np.ndarray:
+        chain = Chain(self.choices.next[policy], self.choices.narrow)
+        return chain.visits(self.choices.initial, self.often)
 
     def _add_loop(self, policy: np.ndarray, loop: np.ndarray) -> None:
-        """How often the choices are taken from one visit of a state of the loop to the next."""
+        """How much of a round trip each choice of the loop takes."""
         members = np.flatnonzero(loop)
-        inner = self.choices.next[policy[members]][:, members]
-        cycle = _recurrent(inner)
-        members, inner = members[cycle], inner[cycle][:, cycle]
-        rest = Chain(inner[1:][:, 1:])
-        often = np.concatenate([[1.0], rest.visits(inner[[0]][:, 1:].toarray()[0])])
         visits = np.zeros(self.choices.num_choices)
-        visits[policy[members]] = often / often.sum()
+        visits[policy[members]] = round_trip(self.choices.next[policy[members]][:, members])
         self._append(None, visits, visits @ self.choices.reward)
 
     def _append(
@@ -198,6 +214,7 @@ class Columns:
     ) -> None:
         self.policies.append(policy)
         self.visits.append(visits)
+        self.ahead.append(None)
         self.returns = np.vstack([self.returns, returns])
         self.share = np.append(self.share, 0.0)
 
@@ -235,13 +252,3 @@ class Columns:
                 continue
             if not self._known(same):
                 self._add(same)
-
-
-def _recurrent(inner: sparse.csr_array) -> np.ndarray:
-    """The states of one class of a chain that is never left."""
-    count, label = csgraph.connected_components(inner, connection="strong")
-    edges = inner.tocoo()
-    source, target = (label[c] for c in edges.coords)
-    leaves = np.zeros(count, dtype=bool)
-    leaves[source[source != target]] = True
-    return np.flatnonzero(label == np.flatnonzero(~leaves)[0])

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from lexicone.choices import STAY, Choices
 from lexicone.endings import settle
 from lexicone.occupancy import Occupancy
-from lexicone.pricing import ending_policy
+from lexicone.pricing_total import ending_policy
 from lexicone.programs import Outcome
 from lexicone.purify import probabilities
 

@@ -13,7 +13,7 @@ from lexicone.endings import settle
 from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.programs import Outcome
-from lexicone.solve import Policies, Solution, Status, check_model, solve
+from lexicone.solve import Policies, Solution, Status, check_model, reward_scale, solve
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
@@ -74,8 +74,7 @@ def pareto(
         return _one_by_one(mdp, gamma, points, progress)
     if policies != "stochastic":
         raise ValueError(f"policies: expected stochastic or deterministic, got {policies!r}")
-    size = np.abs(mdp.expected_reward).max(axis=(0, 1))
-    scale = np.where(size > 0, size, 1.0)
+    scale = reward_scale(mdp)
     choices = settle(all_choices(mdp, gamma, scale), np.ones(count, dtype=bool))
     if choices is None:
         raise ValueError("mdp: with gamma=1 every policy pays for some objective for ever")

@@ -1,8 +1,6 @@
 """The best policy for one weighted sum of objectives: policy iteration with sparse linear systems.
 
-Policies are deterministic here: one choice per state. With γ=1 they must end (or stay) with probability 1.
-Starting from such a policy, a step to a policy that does not can only be an improvement if its loop pays, on
-average, more than nothing: then the sum is unbounded, and the loop is the proof.
+Policies are deterministic here: one choice per state. Here γ<1; see `lexicone.pricing_total` for γ=1.
 """
 
 from typing import Any, NamedTuple
@@ -11,12 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
-from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from lexicone.choices import Choices
 
-__all__ = ["Best", "Chain", "best_policy", "ending_policy", "never_ends"]
+__all__ = ["Best", "Chain", "best_policy"]
 
 _DIRECT_SIZE = 300  # states; larger systems are first tried with an iterative method
 _SWEEPS = 10  # of value iteration between two evaluations
@@ -67,11 +64,21 @@ class Chain:
             if found is not None:
                 return found
         if self.factors is None:
-            system = sparse.csc_array(sparse.eye_array(size) - self.matrix)
-            self.factors = sparse_linalg.splu(system)
+            self.factors = _factorise(self.matrix)
         solution = self.factors.solve(right, trans=side)
         residual = right - (solution - matrix @ solution)
         return solution + self.factors.solve(residual, trans=side)
+
+
+def _factorise(matrix: sparse.csr_array) -> Any:
+    """LU factors of ``I − M``, whose rows the diagonal dominates: no pivots need to be sought."""
+    size = len(matrix.indptr) - 1
+    return sparse_linalg.splu(
+        sparse.csc_array(sparse.eye_array(size) - matrix),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
 
 
 def _iterate(
@@ -148,7 +155,7 @@ class Best(NamedTuple):
     slack: float
     """How much one step can still improve: 0 up to rounding."""
     loop: Bool[np.ndarray, " S"] | None
-    """The states from which the policy never ends, if the sum is unbounded."""
+    """The states of a loop that pays for ever, if the sum is unbounded."""
 
 
 def best_policy(
@@ -159,22 +166,20 @@ def best_policy(
     accuracy: float = 0.0,
     max_steps: int = 1000,
 ) -> Best:
-    """Maximise the expected sum of ``reward`` by policy iteration from ``policy`` (which must end if γ=1).
+    """Maximise the expected discounted sum of ``reward`` by modified policy iteration from ``policy`` (γ<1).
 
-    With γ<1 (modified policy iteration) a few sweeps of value iteration follow each improvement; the first evaluations
-    are rough, they stop at a hundredth of the improvement that the last step promised, and the last ones
-    where the sum is known up to ``accuracy``. Choices must beat the policy's own by more than rounding, so
-    that ties keep the policy.
+    A few sweeps of value iteration follow each improvement; the first evaluations are rough, they stop at a
+    hundredth of the improvement that the last step promised, and the last ones where the sum is known up to
+    ``accuracy``. Choices must beat the policy's own by more than rounding, so that ties keep the policy.
     """
-    steps_ahead = 1 / (1 - choices.gamma) if choices.gamma < 1 else 1.0
+    steps_ahead = 1 / (1 - choices.gamma)
     size = np.abs(reward).max(initial=0.0)
     finest = 0.1 * accuracy * (1 - choices.gamma)
-    goal = max(1e-3 * size, finest) if choices.gamma < 1 else 0.0
+    goal = max(1e-3 * size, finest)
     values = np.zeros(choices.num_states) if guess is None else guess
     slack = 0.0
-    direct = choices.gamma == 1 and choices.narrow  # episodes are long, factors cheap
     for _ in range(max_steps):
-        values = Chain(choices.next[policy], direct).values(reward[policy], values, goal)
+        values = Chain(choices.next[policy]).values(reward[policy], values, goal)
         score = reward + choices.next @ values
         best = choices.best(score)
         noise = 4e-15 * max(size * steps_ahead, np.abs(values).max(initial=0.0))
@@ -190,47 +195,9 @@ def best_policy(
         if goal > finest:
             goal = finest if slack < 1e-6 * size else max(finest, 0.01 * slack)
         policy = np.where(better, best, policy)
-        if choices.gamma < 1:
-            for _ in range(_SWEEPS):
-                values = np.maximum.reduceat(score, choices.start[:-1])
-                score = reward + choices.next @ values
-            best = choices.best(score)
-            policy = np.where(score[best] - score[policy] > noise, best, policy)
-        else:
-            loop = never_ends(choices, policy)
-            if loop.any():
-                return Best(policy, values, slack, loop)
+        for _ in range(_SWEEPS):
+            values = choices.top(score)
+            score = reward + choices.next @ values
+        best = choices.best(score)
+        policy = np.where(score[best] - score[policy] > noise, best, policy)
     return Best(policy, values, slack, None)
-
-
-def never_ends(choices: Choices, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
-    """The states from which the policy cannot get to an end (γ=1)."""
-    used = np.zeros(choices.num_choices, dtype=bool)
-    used[policy] = True
-    ends = _ending(choices)[policy]
-    return ~choices.closure(used, ends, forward=False)
-
-
-def ending_policy(choices: Choices) -> Int[np.ndarray, " S"]:
-    """A policy that ends, or stays, with probability 1, for `settle`d choices: always on towards the nearest end."""
-    count = choices.num_states
-    ending = _ending(choices)
-    policy = choices.best(ending.astype(float))
-    if choices.gamma < 1 or not count:
-        return policy
-    ends = ending[policy]
-    everything = np.ones(choices.num_choices, dtype=bool)
-    back = sparse.csr_array(choices.graph(everything).T)
-    source = sparse.csr_array(ends[None].astype(np.int8))
-    empty = sparse.csr_array((count + 1, 1), dtype=np.int8)
-    joined = sparse.csr_array(sparse.hstack([sparse.vstack([back, source]), empty]))
-    _, nearer = csgraph.breadth_first_order(joined, count)
-    edges = choices.next.tocoo()
-    row, target = edges.coords
-    towards = np.zeros(choices.num_choices)
-    towards[row[nearer[choices.state[row]] == target]] = 1
-    return np.where(ends, policy, choices.best(towards))
-
-
-def _ending(choices: Choices) -> np.ndarray:
-    return np.asarray(choices.next.sum(axis=1)).ravel() < 1 - 1e-12

@@ -15,6 +15,9 @@ from scipy import sparse
 __all__ = ["Outcome", "load", "run"]
 
 
+_PRIMAL_SIMPLEX = 4  # HiGHS's number for it
+
+
 class Outcome(StrEnum):
     """How a maximisation ended."""
 
@@ -65,22 +68,24 @@ def load(
 
 
 def run(highs: highspy.Highs) -> Outcome:
-    """Solve; where presolve cannot tell unbounded from infeasible, or fails, solve again without it."""
-    highs.run()
-    status = highs.getModelStatus()
-    if status in (
-        highspy.HighsModelStatus.kUnboundedOrInfeasible,
-        highspy.HighsModelStatus.kUnknown,
-        highspy.HighsModelStatus.kSolveError,
-    ):
+    """Solve; where HiGHS cannot tell what it is, or fails, again without presolve, then by primal simplex."""
+    outcome = _run(highs)
+    for name, other in (("presolve", "off"), ("simplex_strategy", _PRIMAL_SIMPLEX)):
+        if outcome is not Outcome.FAILED:
+            break
+        _, usual = highs.getOptionValue(name)
         highs.clearSolver()
-        highs.setOptionValue("presolve", "off")
-        highs.run()
-        highs.setOptionValue("presolve", "choose")
-        status = highs.getModelStatus()
+        highs.setOptionValue(name, other)
+        outcome = _run(highs)
+        highs.setOptionValue(name, usual)
+    return outcome
+
+
+def _run(highs: highspy.Highs) -> Outcome:
+    highs.run()
     return {
         highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
         highspy.HighsModelStatus.kUnbounded: Outcome.UNBOUNDED,
         highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
         highspy.HighsModelStatus.kTimeLimit: Outcome.TIME_LIMIT,
-    }.get(status, Outcome.FAILED)
+    }.get(highs.getModelStatus(), Outcome.FAILED)

@@ -19,7 +19,7 @@ __all__ = ["probabilities", "purify", "randomising", "visits"]
 _NONE = 1e-13  # of a state's visits: a choice that is taken less often is not taken
 _SMALL = 2000  # states; up to here the vertex comes from the linear program itself
 _LARGE = 20_000  # states; above, the linear program is not tried
-_MOST_STEPS = 20
+_MOST_STEPS = 40
 _NEAR = 1e-4  # of the values' scale: from here, the few states that randomise are adjusted alone
 _SECONDS = 120.0
 _ELASTIC = 1e5  # what it costs to miss a floor, against a gain of the last objective
@@ -108,6 +108,7 @@ def _walk(
     current = policy
     often: np.ndarray | None = None
     values = np.zeros((choices.num_states, choices.num_objectives))
+    near, before = False, np.inf  # near: adjust only what is random now, as long as that helps
     for _ in range(_MOST_STEPS):
         chain = _chain(choices, current)
         often = chain.visits(choices.initial, often)
@@ -119,7 +120,8 @@ def _walk(
         off = np.abs(missing[kept]).max(initial=0.0)
         if len(few) <= len(kept) and off <= 1e-10 and missing[objective] <= 1e-9:
             return current
-        near = len(few) <= len(kept) and 0 < off <= _NEAR  # only adjust what is random now
+        stuck = near and off > 0.1 * before
+        near, before = len(few) <= len(kept) and 0 < off <= _NEAR and not stuck, off
         free = among[np.isin(choices.state[among], few)] if near else among
         states, group = np.unique(choices.state[free], return_inverse=True)
         advantage = choices.reward[free] + choices.next[free] @ values

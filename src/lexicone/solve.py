@@ -25,6 +25,7 @@ __all__ = ["Solution", "Status", "solve"]
 Policies = Literal["stochastic", "deterministic"]
 Method = Literal["auto", "lp", "columns"]
 
+_DROWNS = 1e3  # how much larger than the optimum's values rewards may be
 _LP_STATES = 150  # "auto" takes the linear program up to here, column generation above
 
 
@@ -121,8 +122,33 @@ def solve(
         progress: called with a line of text now and then.
     """
     _check(mdp, order, gamma, policies, method, tolerance)
-    size = np.abs(mdp.expected_reward).max(axis=(0, 1))
-    scale = np.where(size > 0, size, 1.0)
+    scale = reward_scale(mdp)
+    found = _solve(mdp, order, gamma, policies, method, tolerance, progress, scale)
+    size = np.where(np.isfinite(found.values), np.maximum(1.0, np.abs(found.values)), scale)
+    if (scale > _DROWNS * size).any():  # differences that matter would be lost among such rewards
+        scale = np.minimum(scale, size)
+        found = _solve(mdp, order, gamma, policies, method, tolerance, progress, scale)
+    return found
+
+
+def reward_scale(mdp: MDP) -> Float[np.ndarray, " K"]:
+    """The largest reward of each objective, up to its sign, that can come up; 1 if there is none."""
+    states = mdp.reachable() & ~mdp.terminal
+    size = np.abs(mdp.expected_reward[states]).max(axis=(0, 1), initial=0.0)
+    return np.where(size > 0, size, 1.0)
+
+
+def _solve(
+    mdp: MDP,
+    order: Order,
+    gamma: float,
+    policies: Policies,
+    method: Method,
+    tolerance: float,
+    progress: Callable[[str], None] | None,
+    scale: np.ndarray,
+) -> Solution:
+    """The same with rewards divided by ``scale``: all accuracies are relative to it."""
     choices = all_choices(mdp, gamma, scale)
     thresholds = np.array([*order.thresholds, np.inf]) / scale
     problem = _Problem(mdp, order, gamma, tolerance, scale)

@@ -15,7 +15,7 @@ from lexicone.choices import STAY, Choices
 from lexicone.columns import EXACT_GAP, Columns
 from lexicone.endings import settle
 from lexicone.occupancy import Occupancy, Stage
-from lexicone.pricing import ending_policy
+from lexicone.pricing_total import ending_policy
 from lexicone.programs import Outcome
 from lexicone.purify import probabilities, purify, visits
 
@@ -26,6 +26,8 @@ Engine = Occupancy | Columns
 
 _EXACT = 1e-9  # of the values' scale: equal up to rounding
 _LITTLE = 1e-4  # how probable the walk is that leads to loops which are used rarely
+_LP_STATES = 20_000
+_LP_SECONDS = 60.0
 _LOSS = 1e-8  # of the values' scale: a choice that loses more at one visit is dropped
 
 
@@ -110,6 +112,7 @@ def solve_stages(
         choices = _drop_losers(engine, stage)
     assert engine is not None
     others = {j: f for j, f in floors.items() if j != plan[-1][0]}
+    engine, stage = _with_loops_on_the_way(engine, stage, others, plan[-1][0])
     found = _policy(engine, stage, others)
     found = purify(engine.choices, found, others, plan[-1][0])
     return Result(Outcome.OPTIMAL, count - 1, engine.choices, found, floors, marks, bound, prices)
@@ -157,6 +160,25 @@ def _price(
     for j in floors:
         if binding[j]:
             prices[j, i] = stage.weights[j] - sum(stage.weights[m] * prices[j, m] for m in kept)
+
+
+def _with_loops_on_the_way(
+    engine: Engine, stage: Stage | None, floors: dict[int, float], objective: int
+) -> tuple[Engine, Stage | None]:
+    """The same optimum from the whole linear program, if columns use loops that none of their policies comes by (γ=1).
+
+    Its vertices mostly run through loops that are on the way.
+    """
+    choices = engine.choices
+    if isinstance(engine, Occupancy) or choices.gamma < 1 or choices.num_states > _LP_STATES:
+        return engine, stage
+    occupancy = engine.occupancy()
+    if not (occupancy[~choices.reached(occupancy > 1e-12)[choices.state]] > 1e-12).any():
+        return engine, stage
+    program = Occupancy(choices, time_limit=_LP_SECONDS)
+    program.start_at(engine.last)
+    again = program.maximize(objective, floors)
+    return (program, again) if again.outcome is Outcome.OPTIMAL else (engine, stage)
 
 
 def _before(

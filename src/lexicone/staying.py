@@ -14,7 +14,8 @@ from scipy.sparse import csgraph
 from lexicone.choices import STAY, Choices
 from lexicone.endings import largest_gains, stay_regions
 from lexicone.occupancy import Occupancy
-from lexicone.pricing import Chain, ending_policy
+from lexicone.pricing import Chain
+from lexicone.pricing_total import ending_policy
 from lexicone.programs import Outcome
 from lexicone.purify import probabilities, visits
 
