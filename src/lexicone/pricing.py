@@ -15,6 +15,7 @@ from lexicone.choices import Choices
 
 __all__ = ["Best", "Chain", "best_policy"]
 
+_FEW = 1.25  # successors per state: without chance, factors are as sparse as the chain itself
 _DIRECT_SIZE = 300  # states; larger systems are first tried with an iterative method
 _SWEEPS = 10  # of value iteration between two evaluations
 _axpy: Any = get_blas_funcs("axpy", dtype=np.float64)  # y += a·x, in place
@@ -29,7 +30,8 @@ class Chain:
 
     def __init__(self, matrix: sparse.csr_array, direct: bool = False) -> None:
         self.matrix = sparse.csr_array(matrix)
-        self.direct = direct or len(self.matrix.indptr) <= _DIRECT_SIZE
+        size = len(self.matrix.indptr)
+        self.direct = direct or size <= _DIRECT_SIZE or self.matrix.nnz <= _FEW * size
         self.factors: Any = None
 
     def values(

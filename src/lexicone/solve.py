@@ -14,13 +14,13 @@ from jaxtyping import Bool, Float
 from lexicone.choices import STAY, Choices, all_choices
 from lexicone.deterministic import MAX_STATES, Deterministic, solve_deterministic
 from lexicone.evaluation import evaluate
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 from lexicone.order import Order
 from lexicone.programs import Outcome
 from lexicone.stages import Result, solve_stages
 from lexicone.staying import realise, visits_for_ever
 
-__all__ = ["Solution", "Status", "solve"]
+__all__ = ["Report", "Solution", "Status", "check_model", "reward_scale", "solve"]
 
 Policies = Literal["stochastic", "deterministic"]
 Method = Literal["auto", "lp", "columns"]
@@ -37,7 +37,7 @@ class Status(StrEnum):
     """An objective that nothing limits can be made as large as one likes (γ=1)."""
     DIVERGENT = "divergent"
     """Every policy that keeps what is more important pays for an objective for ever: it is −∞ (γ=1).
-    Loops whose rewards cancel count as no better."""
+    Loops whose rewards cancel count as no better, nor does a loop that gains from another start make up for it."""
     SUPREMUM = "supremum"
     """``bound`` is approached, but no policy attains it: the nearer, the rarer and longer a loop is
     used (γ=1). The policy is one that comes near."""
@@ -112,7 +112,9 @@ def solve(
 
     Args:
         mdp: the model; `gamma` below 1 discounts, 1 adds up whole episodes. Then staying for ever where it
-            costs nothing counts as an end, and to pay for ever as −∞.
+            costs nothing counts as an end, and to pay for ever as −∞. That holds for each start by itself: a
+            policy that pays for ever from one start, or with any positive probability, is not allowed, even if
+            `evaluate`, which nets gains over the start distribution, gives it a finite value.
         order: the thresholds.
         policies: ``"deterministic"`` searches policies that never choose at random (small models).
         method: ``"lp"``, the linear program on occupancy measures as a whole, ``"columns"``, the same by
@@ -151,7 +153,7 @@ def _solve(
     """The same with rewards divided by ``scale``: all accuracies are relative to it."""
     choices = all_choices(mdp, gamma, scale)
     thresholds = np.array([*order.thresholds, np.inf]) / scale
-    problem = _Problem(mdp, order, gamma, tolerance, scale)
+    problem = Report(mdp, order, gamma, tolerance, scale)
     if not choices.num_states:
         return problem.ended(policies)
     if policies == "deterministic":
@@ -184,7 +186,7 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Report:
     """What was asked, for the report of what was found."""
 
     mdp: MDP
@@ -318,7 +320,7 @@ _STATUS = {
     Outcome.INFEASIBLE: (
         Status.DIVERGENT,
         "{} has no finite total: every policy that keeps what is more important pays for it for ever, "
-        "or goes round for ever in a loop whose rewards cancel",
+        "from some start and with positive probability, or goes round for ever in a loop whose rewards cancel",
     ),
     Outcome.TIME_LIMIT: (
         Status.LIMIT,
@@ -333,14 +335,6 @@ _SUPREMUM = (
     "no policy attains the bound on {}: the nearer, the more rarely and the longer it uses a loop"
 )
 _NEEDS_MEMORY = "optimal, but not by the policy alone: where `stay` says so, stop following it and stay for ever"
-
-
-def check_model(mdp: MDP, gamma: float) -> None:
-    """What every exact solver asks of its model."""
-    if not isinstance(mdp, MDP):
-        raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma: must be between 0 and 1, got {gamma}")
 
 
 def _check(

@@ -19,7 +19,7 @@ from lexicone.pricing_total import ending_policy
 from lexicone.programs import Outcome
 from lexicone.purify import probabilities, purify, visits
 
-__all__ = ["Method", "Result", "solve_stages"]
+__all__ = ["Method", "Result", "drop_losers", "extract", "policy_that_keeps", "solve_stages"]
 
 Method = Literal["lp", "columns"]
 Engine = Occupancy | Columns
@@ -81,7 +81,7 @@ def solve_stages(
         settled = settle(choices, marks)
         if settled is None:
             marks[i] = False
-            before = _before(choices, marks, floors)
+            before = policy_that_keeps(choices, marks, floors)
             return Result(Outcome.INFEASIBLE, i, *before, floors, marks, bound, prices)
         if engine is None or settled is not engine.choices:
             engine = _build(method, settled, engine, progress)
@@ -96,7 +96,7 @@ def solve_stages(
             if choices.gamma < 1 and stage.outcome is Outcome.INFEASIBLE:
                 stage = stage._replace(outcome=Outcome.FAILED)
             marks[i] = stage.outcome is not Outcome.INFEASIBLE
-            before = _before(choices, marks, floors)
+            before = policy_that_keeps(choices, marks, floors)
             return Result(stage.outcome, i, *before, floors, marks, bound, prices)
         choices = settled
         if enough or stage.value > threshold + _EXACT * scale:
@@ -109,12 +109,10 @@ def solve_stages(
         floors[i] = min(threshold, stage.value - (1e-11 * scale if threshold == np.inf else 0.0))
         if last:
             break
-        choices = _drop_losers(engine, stage)
+        choices = drop_losers(engine, stage)
     assert engine is not None
     others = {j: f for j, f in floors.items() if j != plan[-1][0]}
-    engine, stage = _with_loops_on_the_way(engine, stage, others, plan[-1][0])
-    found = _policy(engine, stage, others)
-    found = purify(engine.choices, found, others, plan[-1][0])
+    engine, found = extract(engine, stage, others, plan[-1][0])
     return Result(Outcome.OPTIMAL, count - 1, engine.choices, found, floors, marks, bound, prices)
 
 
@@ -138,7 +136,7 @@ def _maximize(
     return engine.maximize(objective, floors, cap, gap)
 
 
-def _drop_losers(engine: Engine, stage: Stage) -> Choices:
+def drop_losers(engine: Engine, stage: Stage) -> Choices:
     """Only choices that lose nothing against the stage's weighted sum can keep its value."""
     choices = engine.choices
     scale = max(1.0, np.abs(stage.values).max(initial=0.0))
@@ -162,6 +160,14 @@ def _price(
             prices[j, i] = stage.weights[j] - sum(stage.weights[m] * prices[j, m] for m in kept)
 
 
+def extract(
+    engine: Engine, stage: Stage | None, floors: dict[int, float], objective: int
+) -> tuple[Engine, Float[np.ndarray, " N"]]:
+    """The policy of a stage that was solved, which randomises in few states; and the engine with its choices."""
+    engine, stage = _with_loops_on_the_way(engine, stage, floors, objective)
+    return engine, purify(engine.choices, _policy(engine, stage, floors), floors, objective)
+
+
 def _with_loops_on_the_way(
     engine: Engine, stage: Stage | None, floors: dict[int, float], objective: int
 ) -> tuple[Engine, Stage | None]:
@@ -181,7 +187,7 @@ def _with_loops_on_the_way(
     return (program, again) if again.outcome is Outcome.OPTIMAL else (engine, stage)
 
 
-def _before(
+def policy_that_keeps(
     choices: Choices, marks: np.ndarray, floors: dict[int, float]
 ) -> tuple[Choices, np.ndarray]:
     """Some policy that keeps the floors of the stages that were solved; the first choices if there is none."""

@@ -1,0 +1,96 @@
+"""Budgets in the observation of a Gymnasium environment with vector rewards (MO-Gymnasium's conventions).
+
+See `lexicone.budget_env` for what the budgets are and what clipped rewards mean.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from lexicone.order import Order
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.utils import RecordConstructorArgs
+except ImportError as error:
+    raise ImportError(
+        f"lexicone.gym_budget needs Gymnasium: pip install 'lexicone[gym]' ({error})"
+    ) from error
+
+__all__ = ["BudgetObservation"]
+
+
+class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Appends what is left of each budget, ``c_j = Σ r_j − τ_j``, to the observation.
+
+    A flat box of numbers becomes a longer one; any other observation a dict of ``"observation"`` and
+    ``"budget"`` (`gymnasium.wrappers.FlattenObservation` makes one vector of it). ``info["budget"]`` has the
+    budgets too. Objectives with an infinite threshold have none. ``rewards="clipped"`` pays the
+    change of ``min(Σ r_j, τ_j)`` instead of r_j.
+
+    >>> env = BudgetObservation(mo_gymnasium.make("deep-sea-treasure-v0"), Order([24.0]))
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        order: Order,
+        *,
+        gamma: float = 1.0,
+        rewards: Literal["original", "clipped"] = "original",
+    ) -> None:
+        RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
+        gymnasium.Wrapper.__init__(self, env)
+        if not 0 < gamma <= 1:
+            raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma}")
+        if rewards not in ("original", "clipped"):
+            raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
+        space = getattr(env.unwrapped, "reward_space", None)
+        if space is None or space.shape != (len(order),):
+            found = "no reward_space" if space is None else f"rewards of shape {space.shape}"
+            raise ValueError(f"env: expected vector rewards of shape ({len(order)},), got {found}")
+        self.order, self.gamma, self.rewards = order, gamma, rewards
+        limits = np.array(order.thresholds, dtype=float)
+        self._tracked = np.flatnonzero(np.isfinite(limits))
+        self._first = -limits[self._tracked]
+        self.budget = self._first.copy()
+        own = env.observation_space
+        size = len(self._tracked)
+        self._flat = isinstance(own, spaces.Box) and len(own.shape) == 1
+        if self._flat:
+            dtype: Any = np.result_type(own.dtype, np.float32)
+            self.observation_space = spaces.Box(
+                np.concatenate([own.low, np.full(size, -np.inf)]).astype(dtype),
+                np.concatenate([own.high, np.full(size, np.inf)]).astype(dtype),
+                dtype=dtype,
+            )
+        else:
+            left = spaces.Box(-np.inf, np.inf, (size,), dtype=np.float32)
+            self.observation_space = spaces.Dict({"observation": own, "budget": left})
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode with full budgets."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.budget = self._first.copy()
+        return self._joined(observation), {**info, "budget": self.budget.copy()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take an action, and its rewards from the budgets."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        reward = np.asarray(reward)
+        spent = self.budget + reward[self._tracked]
+        if self.rewards == "clipped":
+            reward = reward.copy()
+            reward[self._tracked] = np.minimum(spent, 0.0) - np.minimum(self.budget, 0.0)
+        self.budget = spent / self.gamma
+        info = {**info, "budget": self.budget.copy()}
+        return self._joined(observation), reward, terminated, truncated, info
+
+    def _joined(self, observation: Any) -> Any:
+        if self._flat:
+            joined = np.concatenate([observation, self.budget])
+            return joined.astype(self.observation_space.dtype)
+        return {"observation": observation, "budget": self.budget.astype(np.float32)}
