@@ -45,9 +45,11 @@ format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
 types: $(VENV)/.installed-dev  ## pyright
 	$(BIN)/pyright --warnings
 
-bench: $(VENV)/.installed-dev  ## time the direction and the solver against their limits and peers
+bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, one after the other
 	$(BIN)/python benchmarks/direction.py
 	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python benchmarks/tlq.py
+	$(BIN)/python benchmarks/augment.py
 
 figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
 	$(BIN)/lexicone figure all --out runs/figures

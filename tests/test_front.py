@@ -1,8 +1,13 @@
+import dataclasses
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from lexicone.front import pareto, sensitivity
 from lexicone.order import Order
+from lexicone.programs import Outcome, run
 from lexicone.solve import Status, solve
 from lexicone.tasks import maze, space_traders
 from small_models import deterministic_values, drawn, random_model
@@ -46,6 +51,24 @@ class TestPareto:
             np.testing.assert_allclose(best.values[-1], row[-1], atol=1e-5)
         assert len(not_dominated(front)) == len(front)
 
+    def test_a_search_that_is_cut_short_says_so(self, monkeypatch):
+        mdp = maze("extended", objectives="path")
+        monkeypatch.setattr("lexicone.deterministic._MAX_NODES", 1)
+        with pytest.raises(ValueError, match=r"^policies: too many deterministic ones .*cut short"):
+            pareto(mdp, policies="deterministic")
+        monkeypatch.undo()
+        calls = []
+
+        def cut_short(*args, **options):
+            calls.append(args)
+            status = Status.OPTIMAL if len(calls) < 3 else Status.LIMIT
+            return dataclasses.replace(solve(*args, **options), status=status)
+
+        monkeypatch.setattr("lexicone.front.solve", cut_short)
+        front = pareto(mdp, policies="deterministic")
+        assert not front.complete
+        np.testing.assert_allclose(front.values, [[-4, -4], [-3, -8]], atol=1e-9)
+
     def test_mistakes(self):
         with pytest.raises(ValueError, match=r"^mdp: .* four|^mdp: .* 4"):
             pareto(random_model(0, 3, 2, 4, "any", False), 0.9)
@@ -78,3 +101,51 @@ class TestSensitivity:
             sensitivity(space_traders(), Order([0.0]), 1)
         with pytest.raises(ValueError, match=r"^thresholds:"):
             sensitivity(space_traders(), Order([0.0]), 0, thresholds=[])
+
+
+class TestLoopsThatCannotBeDecided:
+    """What `endings.largest_gains` does when HiGHS gives up on a program that has a solution."""
+
+    mdp = drawn(3, {0: [(1, (200.0,)), (2, (0.0,))], 1: [(0, (-100.0,)), (2, (0.0,))]}, [2])
+
+    def test_it_is_tried_again_with_rewards_of_size_one(self, monkeypatch):
+        calls = []
+
+        def once(highs):
+            calls.append(highs.getLp().a_matrix_.value_)
+            return Outcome.FAILED if len(calls) % 2 else run(highs)
+
+        assert solve(self.mdp, Order([])).status is Status.UNBOUNDED
+        monkeypatch.setattr("lexicone.endings.run", once)
+        assert solve(self.mdp, Order([])).status is Status.UNBOUNDED
+        assert max(calls[1]) == 1.0
+
+    def test_it_is_an_error_in_one_line(self, monkeypatch):
+        monkeypatch.setattr("lexicone.endings.run", lambda highs: Outcome.FAILED)
+        with pytest.raises(ValueError, match=r"^mdp: cannot tell whether the loops among 2 states"):
+            solve(self.mdp, Order([]))
+        solve(self.mdp, Order([]), 0.9)  # with discounting there is nothing to tell
+
+
+def test_the_benchmark_compares_answers():
+    place = Path(__file__).parent.parent / "benchmarks" / "solve.py"
+    spec = importlib.util.spec_from_file_location("benchmark_of_solve", place)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+
+    def row(contestant, value, status="optimal"):
+        values = [None, None, value]
+        names = {"kind": "grid", "states": 9, "contestant": contestant}
+        return {**names, "status": status, "values": values}
+
+    ours = row("columns", -50.0)
+    lines, wrong = benchmark.compare_answers([ours, row("storm", -50.02), row("lp", -50.0001)])
+    assert len(lines) == 2
+    assert wrong == []
+    lines, wrong = benchmark.compare_answers([ours, row("storm", -50.1), row("lp", -50.01)])
+    assert [line.split()[2] for line in wrong] == ["Storm", "HiGHS"]
+    assert len(benchmark.compare_answers([ours, row("storm", float("nan"))])[1]) == 1
+    limited = row("storm", -50.1, "time limit")
+    assert benchmark.compare_answers([ours, limited]) == ([], [])

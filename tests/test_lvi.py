@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -59,6 +62,16 @@ def test_slack_and_thresholds_differ():
     order = Order([threshold])
     assert order.better(best.values, tight)
     assert order.better(best.values, loose)
+
+
+def test_the_page_on_models_prints_what_it_says(capsys):
+    """All its examples, one after the other: statuses, prices, and where slack and thresholds differ."""
+    page = (Path(__file__).parent.parent / "docs" / "models.md").read_text()
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 12
+    for line in printed:
+        assert line in page
 
 
 def test_mistakes():

@@ -125,6 +125,14 @@ def test_all_defects_are_listed_at_once_and_counted():
         ({"next_state": np.zeros((2, 2), int)}, r"^next_state: expected shape"),
         ({"next_state": np.zeros((2, 2, 2))}, r"^next_state: expected whole numbers, got float64"),
         ({"next_state": np.full((2, 2, 2), 2**40)}, r"^next_state: .* does not fit"),
+        (
+            {"next_state": np.full((2, 2, 2), -(2**63))},
+            r"^next_state: -9223372036854775808 does not fit into 32 bits",
+        ),
+        (
+            {"next_state": np.full((2, 2, 2), 2**64 - 1, dtype=np.uint64)},
+            r"^next_state: 18446744073709551615 does not fit",
+        ),
         ({"probability": np.ones((2, 2, 3))}, r"^probability: expected the shape of next_state"),
         ({"reward": np.ones((2, 2, 2))}, r"^reward: expected shape \(2, 2, 2, 'K'\)"),
         ({"initial": [1.0]}, r"^initial: expected one entry per state"),
@@ -143,6 +151,8 @@ def test_wrong_shapes_and_types(change, message):
 def test_a_state_off_the_map_is_an_error():
     with pytest.raises(ValueError, match=r"positions\[1\]: \(0, 2\) is not on the map of 1 × 2"):
         Layout(("..",), np.array([(0, 0), (0, 2)]))
+    with pytest.raises(ValueError, match=r"^labels: expected one for each of 2 states, got 1"):
+        Layout(("..",), np.array([(0, 0), (0, 1)]), ("a",))
 
 
 def test_small_misses_are_scaled_and_larger_ones_are_not():
@@ -206,8 +216,31 @@ def test_from_dense_names_what_is_wrong(transition, reward, message):
         MDP.from_dense(transition, reward, [1.0, 0], [False, False])
 
 
+@pytest.mark.parametrize("row", ["empty", "loop"])
+def test_terminal_rows_must_not_pay_however_they_are_written(row):
+    transition = np.zeros((2, 1, 2))
+    transition[0, 0, 1] = 1.0
+    transition[1, 0, 1] = row == "loop"
+    reward = np.zeros((2, 1, 1))
+    ends = ([1.0, 0], [False, True])
+    assert MDP.from_dense(transition, reward, *ends).probability[1].tolist() == [[1.0]]
+    assert MDP.from_sparse([sparse.csr_array(transition[:, 0])], reward, *ends).terminal[1]
+    reward[1, 0, 0] = 5.0
+    message = r"^terminal\[1,0,0,0\] .*a terminal state must not pay, but has reward 5"
+    with pytest.raises(ValueError, match=message):
+        MDP.from_dense(transition, reward, *ends)
+    with pytest.raises(ValueError, match=message):
+        MDP.from_dense(transition, np.repeat(reward[:, :, None], 2, axis=2), *ends)
+    with pytest.raises(ValueError, match=message):
+        MDP.from_sparse([sparse.csr_array(transition[:, 0])], reward, *ends)
+    # rewards of moves that cannot happen are not looked at
+    by_target = np.zeros((2, 1, 2, 1))
+    by_target[1, 0, 0] = 5.0
+    MDP.from_dense(transition, by_target, *ends)
+
+
 def test_save_and_load(tmp_path):
-    layout = Layout(("S#",), np.array([(0, 0), (-1, -1)]))
+    layout = Layout(("S#",), np.array([(0, 0), (-1, -1)]), ("home", ""))
     mdp = MDP(**ONLY, state_names=("α", "end"), objective_names=("gain",), layout=layout)
     path = tmp_path / "model.npz"
     path.write_text("an older file")
@@ -219,6 +252,7 @@ def test_save_and_load(tmp_path):
     assert again.objective_names == ("gain",)
     assert again.layout is not None
     assert again.layout.rows == ("S#",)
+    assert again.layout.labels == ("home", "")
     assert os.listdir(tmp_path) == ["model.npz"]  # no draft is left behind
 
 
@@ -242,11 +276,29 @@ def test_load_refuses_other_files(tmp_path):
     text.write_text("hello")
     np.savez(other, x=np.zeros(3))
     np.savez(pickled, allow_pickle=True, format=np.array("lexicone-mdp-1"), reward=[None, {}])
-    for path in (text, other, pickled):
-        with pytest.raises(ValueError, match=r"^path: .*is not a saved MDP"):
+    empty, array, cut = (tmp_path / name for name in ("d.npz", "e.npz", "f.npz"))
+    empty.write_bytes(b"")
+    with array.open("wb") as file:
+        np.save(file, np.zeros(3))
+    MDP(**ONLY).save(cut)
+    cut.write_bytes(cut.read_bytes()[:-60])
+    for path in (text, other, pickled, empty, array, cut):
+        with pytest.raises(ValueError, match=r"^path: .*is not a saved MDP") as caught:
             MDP.load(path)
+        assert "pickle" not in str(caught.value)
+        assert "\n" not in str(caught.value)
     np.savez(other, format=np.array("lexicone-mdp-1"), reward=np.zeros(3))
     with pytest.raises(ValueError, match=r"has no next_state, probability, initial, terminal"):
+        MDP.load(other)
+    arrays = {name: np.array(table) for name, table in ONLY.items()}
+    arrays["format"] = np.array("lexicone-mdp-1")
+    np.savez(other, **arrays)
+    MDP.load(other)
+    np.savez(other, **arrays, discount=np.array(0.9), horizon=np.array(3))
+    with pytest.raises(ValueError, match=r"has fields that no MDP has: discount, horizon$"):
+        MDP.load(other)
+    np.savez(other, **arrays, layout_rows=np.array(["S."]))
+    with pytest.raises(ValueError, match=r"has no layout_positions$"):
         MDP.load(other)
 
 
@@ -259,6 +311,8 @@ def test_load_refuses_other_files(tmp_path):
         ([[np.nan, 1], [1, 0]], r"^policy\[0\]"),
         ([0.0, 1.0], r"^policy: expected probabilities of shape \(2, 2\)"),
         ([0, 1, 1], r"^policy: expected"),
+        ([[1.0, 0.0], [1.0]], r"^policy: expected a regular array"),
+        (None, r"^policy: expected"),
     ],
 )
 def test_a_bad_policy_is_named(policy, message):
@@ -329,6 +383,37 @@ def test_opposite_loops_are_weighed_by_how_likely_they_are():
     assert value(0.6) == np.inf
     assert value(0.4) == -np.inf
     assert value(0.5) == pytest.approx(7)  # what is won in one is lost in the other
+
+
+def test_gains_of_several_starts_are_netted():
+    mdp = chain_mdp([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [2, -1, 0])
+
+    def value(*initial):
+        return evaluate(dataclasses.replace(mdp, initial=np.array(initial)), [0, 0, 0], 1.0)[0]
+
+    assert value(1 / 3, 2 / 3, 0.0) == pytest.approx(0)
+    assert value(0.4, 0.6, 0.0) == np.inf
+    assert value(0.3, 0.7, 0.0) == -np.inf
+
+
+@given(st.integers(0, 10**6))
+def test_many_loops_of_different_lengths(seed):
+    """Loops of 1 to 4 states in random places: the gain is the mean reward, the bias that of walking round."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 5, size=40)
+    place = rng.permutation(lengths.sum())
+    loops = np.split(place, np.cumsum(lengths)[:-1])
+    following = np.empty(len(place), dtype=int)
+    for loop in loops:
+        following[loop] = np.roll(loop, -1)
+    reward = rng.normal(size=(len(place), 2))
+    gain, bias = evaluation._undiscounted(
+        sparse.csr_array((np.ones(len(place)), (np.arange(len(place)), following))), reward
+    )
+    for loop in loops:
+        np.testing.assert_allclose(gain[loop], np.tile(reward[loop].mean(axis=0), (len(loop), 1)))
+        np.testing.assert_allclose(bias[loop].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(bias, reward - gain + bias[following], atol=1e-12)
 
 
 def test_the_loop_that_is_reached_first_is_ahead_by_what_it_paid_meanwhile():

@@ -1,4 +1,6 @@
 import importlib
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -235,11 +237,74 @@ def test_intervals_hold_the_true_rate_as_often_as_they_should():
     assert stats.binomtest(inside, 400, exact).pvalue > 1e-3
 
 
+def test_a_threshold_that_is_reached_up_to_rounding_is_met():
+    steps = np.full(10, -0.1, dtype=np.float32)
+    total = np.cumsum(steps)[-1]
+    assert total < -1  # rounding
+    rows, order = np.array([[total, 0], [-1.001, 0]]), Order([-1.0])
+    assert satisfaction(rows, order).rates.tolist() == [0.5]
+    assert satisfaction(rows, order, tolerance=0.0).rates.tolist() == [0.0]
+    assert satisfaction(rows, order, tolerance=0.01).rates.tolist() == [1.0]
+    large = Order([1e6])  # relative to the threshold
+    assert satisfaction(np.array([[1e6 - 5, 0], [1e6 - 15, 0]]), large).rates.tolist() == [0.5]
+    open_ended = (
+        satisfaction(rows, Order([-np.inf])).rates,
+        satisfaction(rows, Order([np.inf])).rates,
+    )
+    assert [r.tolist() for r in open_ended] == [[1.0], [0.0]]
+    with pytest.raises(ValueError, match=r"^tolerance: must be at least 0"):
+        satisfaction(rows, order, tolerance=-1.0)
+
+
+def test_wrong_types_get_one_line_that_names_the_argument():
+    """In a process of its own: here the types of arguments are checked before our own checks see them."""
+    program = """
+import numpy as np
+import lexicone as lx
+mdp, order = lx.tasks.space_traders(), lx.Order([0.5])
+calls = {
+    "objective": lambda: lx.sensitivity(mdp, order, "a"),
+    "gamma 1": lambda: lx.solve(mdp, order, "x"),
+    "gamma 2": lambda: lx.evaluate(mdp, [0, 0, 0, 0], None),
+    "gamma 3": lambda: lx.pareto(mdp, "x"),
+    "gamma 4": lambda: lx.lvi(mdp, [0.1], "x"),
+    "gamma 5": lambda: lx.simulate(mdp, [0, 0, 0, 0], gamma="x"),
+    "points 1": lambda: lx.pareto(mdp, points=2.5),
+    "points 2": lambda: lx.sensitivity(mdp, order, 0, points=2.5),
+    "thresholds": lambda: lx.sensitivity(mdp, order, 0, thresholds=["a"]),
+    "order": lambda: lx.sensitivity(mdp, [0.5], 0),
+    "seed": lambda: lx.simulate(mdp, [0, 0, 0, 0], seed="a"),
+    "episodes": lambda: lx.simulate(mdp, [0, 0, 0, 0], 2.5),
+    "policy": lambda: lx.simulate(mdp, "left"),
+    "mdp 1": lambda: lx.evaluate(None, [0]),
+    "mdp 2": lambda: lx.lvi(None, [0.1], 0.9),
+    "mdp 3": lambda: lx.state_values(None, [0]),
+    "mdp 4": lambda: lx.simulate(None, [0]),
+    "mdp 5": lambda: lx.sensitivity(None, order, 0),
+    "slacks": lambda: lx.lvi(mdp, "a", 0.9),
+    "returns": lambda: lx.satisfaction("a", order),
+}
+for name, call in calls.items():
+    try:
+        call()
+        print("accepted", name)
+    except ValueError as error:
+        right = str(error).startswith(name.split()[0] + ":") and len(str(error).splitlines()) == 1
+        print("right" if right else f"wrong {name}: {error}")
+lx.simulate(mdp, [0, 0, 0, 0], 3, seed=np.int64(4), max_steps=np.int32(5), gamma=np.float32(0.5))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.splitlines()) == {"right"}
+    assert len(done.stdout.splitlines()) == 20
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"episodes": 0}, r"^episodes: must be at least 1"),
-        ({"max_steps": 0}, r"^max_steps: must be at least 1"),
+        ({"episodes": 0}, r"^episodes: must be a whole number, at least 1, got 0"),
+        ({"max_steps": 0}, r"^max_steps: must be a whole number, at least 1, got 0"),
         ({"gamma": 2.0}, r"^gamma: must be between 0 and 1"),
         ({"policy": np.ones((9, 4))}, r"^policy\[0\]"),
     ],

@@ -11,6 +11,7 @@ from scipy.sparse import csgraph
 
 from lexicone.evaluation import evaluate, state_values
 from lexicone.mdp import MDP
+from lexicone.sketch import sketch
 from lexicone.tasks import (
     TASKS,
     deep_sea_treasure,
@@ -24,6 +25,7 @@ from lexicone.tasks import (
     road_trip,
     space_traders,
 )
+from lexicone.tasks.catalogue import describe
 
 
 def theirs(name, **options):
@@ -511,6 +513,13 @@ def test_every_task_of_the_registry(name, tmp_path):
     assert eval(task.example, {"lx": importlib.import_module("lexicone")}) is not None
     assert task.description
     assert task.description.count("\n") == 0
+    assert "|" not in task.objectives
+    if mdp.objective_names is not None:
+        assert task.objectives == ", ".join(mdp.objective_names)
+    told = describe(task)
+    for option, default in task.options.items():
+        assert f"{option} " in told + " "
+        assert default is None or repr(default) in told
     mdp.save(tmp_path / "task.npz")
     np.testing.assert_array_equal(MDP.load(tmp_path / "task.npz").reward, mdp.reward)
 
@@ -522,6 +531,25 @@ def test_make_by_name():
         make("mase")
     with pytest.raises(ValueError, match=r"^name: space-traders has no variants"):
         make("space-traders:fast")
+    message = r"^name: garnet takes a whole number after the colon, like garnet:100, got 'abc'"
+    with pytest.raises(ValueError, match=message):
+        make("garnet:abc")
+    with pytest.raises(ValueError, match=r"^name: fruit-tree takes a whole number .*got '-1'"):
+        make("fruit-tree:-1")
+    with pytest.raises(ValueError, match=r"^roads: there is no file '5'"):
+        make("road-trip:5")
+
+
+def test_a_treasure_shows_its_worth():
+    mdp = deep_sea_treasure()
+    assert mdp.layout is not None
+    marks = mdp.layout.marks()
+    assert marks[0, 0] == "S"
+    found = {float(mark) for place, mark in marks.items() if place != (0, 0)}
+    assert found == set(mdp.reward[..., 0].ravel().tolist()) - {0.0}
+    drawing = sketch(mdp).splitlines()
+    assert drawing[21].split("|")[10] == "124"
+    assert len({len(line) for line in sketch(deep_sea_treasure("convex")).splitlines()}) == 1
 
 
 def test_without_mo_gymnasium_the_extra_is_named(monkeypatch):

@@ -16,7 +16,10 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
 from lexicone import __version__
+from lexicone.cli_compare import Augment, Compare
+from lexicone.cli_front import Pareto
 from lexicone.cli_models import Show, Solve, Tasks, check_folder, plain_numbers
+from lexicone.cli_tlq import Inspect, ReproduceTlq
 from lexicone.cone import Method
 
 FigureName = Literal[
@@ -107,17 +110,21 @@ class Maximize:
         console.print(f"{'status':14} {result.status} after {result.steps} steps: {result.reason}")
 
 
+def _named(name: str, command: type) -> Any:
+    """A subcommand whose help is its whole docstring, examples included."""
+    told = inspect.cleandoc(command.__doc__ or "")
+    return Annotated[command, subcommand(name, description=told, prefix_name=False)]
+
+
 @dataclass(frozen=True)
-class Reproduce:
-    """Run an experiment of the paper: a table, figures and a JSON file of the results.
+class ReproduceLpa:
+    """The optimisation benchmark for the Lexicographic Projection Algorithm.
 
     Examples:
       lexicone reproduce lpa
       lexicone reproduce lpa --out results --starts 200
     """
 
-    experiment: Positional[Literal["lpa"]]
-    """lpa: the optimisation benchmark for the Lexicographic Projection Algorithm."""
     out: Path = Path("runs/lpa")
     """The folder to write to."""
     starts: int = 50
@@ -141,6 +148,26 @@ class Reproduce:
         for name in track(lpa.FIGURES, "figures"):
             lpa.draw(name, self.out)
         console.print(f"Figures (PNG, SVG) and results.json are in {self.out}/")
+
+
+Experiment: Any = _named("lpa", ReproduceLpa) | _named("tlq", ReproduceTlq)
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    """Run an experiment of the paper: a table, figures and a JSON file of the results.
+
+    Examples:
+      lexicone reproduce lpa
+      lexicone reproduce tlq --claims 1 5
+    """
+
+    experiment: Experiment  # type: ignore[valid-type]
+    """Which one."""
+
+    def run(self, console: Console) -> None:
+        """Runs the experiment."""
+        self.experiment.run(console)
 
 
 @dataclass(frozen=True)
@@ -177,15 +204,14 @@ class Figure:
                 console.print(str(path), highlight=False)
 
 
-def _named(name: str, command: type) -> Any:
-    """A subcommand whose help is its whole docstring, examples included."""
-    return Annotated[command, subcommand(name, description=inspect.cleandoc(command.__doc__ or ""))]
-
-
 Command: Any = (
     _named("tasks", Tasks)
     | _named("show", Show)
     | _named("solve", Solve)
+    | _named("pareto", Pareto)
+    | _named("compare", Compare)
+    | _named("augment", Augment)
+    | _named("inspect", Inspect)
     | _named("maximize", Maximize)
     | _named("reproduce", Reproduce)
     | _named("figure", Figure)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone.cli_models import build, check_folder, plain_numbers
+from lexicone.cli_models import build, check_folder, make_order, plain_numbers
 from lexicone.mdp import MDP
 from lexicone.order import Order
 
@@ -54,7 +54,7 @@ class Compare:
         if self.out is not None:
             check_folder(self.out)
         mdp = build(self.task, self.set)
-        order = Order(self.thresholds, names=mdp.objective_names)
+        order = make_order(mdp, self.thresholds, self.task)
         if self.json:
             rows = compare(mdp, order, self.gamma, self.max_states)
             print(json.dumps([_as_json(row) for row in rows], indent=2, ensure_ascii=False))
@@ -164,7 +164,7 @@ class Augment:
         from lexicone.solve import solve
 
         mdp = build(self.task, self.set)
-        order = Order(self.thresholds, names=mdp.objective_names)
+        order = make_order(mdp, self.thresholds, self.task)
         found = augmentation(mdp, order, self.rewards, self.gamma, max_states=self.max_states)
         console.print(
             f"{mdp.num_states} states, with budgets {found.mdp.num_states}", highlight=False

@@ -1,7 +1,7 @@
 """The subcommands for models: ``lexicone tasks``, ``show`` and ``solve``."""
 
-import ast
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,35 +12,49 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone.mdp import MDP
+from lexicone.order import Order
 
-__all__ = ["Show", "Solve", "Tasks", "build", "check_folder", "plain_numbers"]
+__all__ = ["Show", "Solve", "Tasks", "build", "check_folder", "make_order", "plain_numbers"]
+
+_FEW_STATES = 60  # up to which the best policy without a coin is searched for an explanation
+_PATIENCE = 10.0  # seconds for that search
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """List the tasks with their objectives and sizes.
+    """List the tasks with their objectives, sizes and thresholds to try; or tell all about one, with its options.
 
     Examples:
       lexicone tasks
+      lexicone tasks maze
     """
+
+    name: Positional[str] = ""
+    """One task, for its details."""
 
     def run(self, console: Console) -> None:
         """Builds each task once and prints a table."""
-        from lexicone.tasks import TASKS
+        from lexicone.tasks import TASKS, find
+        from lexicone.tasks.catalogue import describe, size_and_thresholds
 
+        if self.name:
+            console.print(describe(find(self.name)), highlight=False, markup=False)
+            return
         table = Table()
-        for column in ("task", "variants", "objectives", "states × actions"):
+        table.add_column("task", no_wrap=True)
+        for column in ("variants", "objectives", "states × actions", "thresholds"):
             table.add_column(column)
         for task in TASKS.values():
-            try:
-                mdp = task.build()
-                size = f"{mdp.num_states} × {mdp.num_actions}"
-            except (ImportError, ValueError) as error:
-                size = f"needs lexicone[{task.needs}]" if task.needs else str(error)
-            table.add_row(task.name, ", ".join(task.variants), task.objectives, size)
+            size, limits = size_and_thresholds(task)
+            table.add_row(task.name, ", ".join(task.variants), task.objectives, size, limits)
         console.print(table)
         for task in TASKS.values():
             console.print(f"{task.name}: {task.description}", highlight=False)
+        console.print(
+            "Objectives of the default task, most important first, and thresholds to try. "
+            "lexicone tasks NAME tells more about one, with its options for --set.",
+            highlight=False,
+        )
 
 
 @dataclass(frozen=True)
@@ -106,14 +120,13 @@ class Solve:
 
     def run(self, console: Console) -> None:
         """Solves, prints and draws."""
-        from lexicone.order import Order
         from lexicone.sketch import sketch
         from lexicone.solve import solve
 
         if self.out is not None:
             check_folder(self.out)
         mdp = build(self.task, self.set)
-        order = Order(self.thresholds, names=mdp.objective_names)
+        order = make_order(mdp, self.thresholds, self.task)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, self.gamma, **options)
@@ -137,35 +150,33 @@ class Solve:
         )
         _explain_chance(mdp, solution, console)
         if self.out is not None:
-            numbers = ", ".join(f"{v:.4g}" for v in solution.values)
-            title = f"{self.task}, thresholds {', '.join(f'{t:g}' for t in self.thresholds)}: ({numbers})"
+            limits = ", ".join(f"{t:g}" for t in self.thresholds)
+            title = f"{self.task}, thresholds {limits}: {_vector(solution.values)}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)
 
 
 def build(task: str, options: tuple[str, ...] = ()) -> MDP:
     """The model behind a name on the command line."""
-    from lexicone.tasks import make
+    from lexicone.tasks.catalogue import build_from_text
 
-    if task.endswith(".npz"):
-        return MDP.load(task)
-    settings = {}
-    for option in options:
-        name, equals, value = option.partition("=")
-        if not equals or not name:
-            raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
-        try:
-            settings[name.replace("-", "_")] = ast.literal_eval(value)
-        except (SyntaxError, ValueError):
-            settings[name.replace("-", "_")] = value
-    name, _, variant = task.partition(":")
-    if name.replace("-", "_") == "maze" and variant.endswith(".txt"):
-        from lexicone.tasks import maze
+    if not task.endswith(".npz"):
+        return build_from_text(task, options)
+    if options:
+        raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
+    return MDP.load(task)
 
-        return maze(Path(variant).read_text(), **settings)
-    try:
-        return make(task, **settings)
-    except TypeError as error:
-        raise ValueError(f"--set: {error}") from None
+
+def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:
+    """The order of a model's objectives with thresholds from the command line; says how many there must be."""
+    *limited, last = mdp.objective_labels
+    if len(thresholds) != len(limited):
+        takes = f"{len(limited)} threshold{'' if len(limited) == 1 else 's'}"
+        whose = f" ({', '.join(limited)})" if limited else ""
+        raise ValueError(
+            f"--thresholds: {task} takes {takes}{whose}, and none for its last objective ({last}); "
+            f"got {len(thresholds)}"
+        )
+    return Order(thresholds, names=mdp.objective_names)
 
 
 def _print_values(mdp: MDP, solution: Any, console: Console) -> None:
@@ -190,34 +201,80 @@ def _print_values(mdp: MDP, solution: Any, console: Console) -> None:
 
 def _explain_chance(mdp: MDP, solution: Any, console: Console) -> None:
     """One line for each coin that the policy flips, and one that says what it gains."""
-    from lexicone.deterministic import MAX_STATES
     from lexicone.sketch import describe_choices
-    from lexicone.solve import solve
+    from lexicone.solve import Status
 
     if not solution.randomises:
         return
     for s in solution.randomises[:5]:
         choice = describe_choices(mdp, solution.policy, s)
         console.print(f"At {mdp.state_label(s)} it chooses at random: {choice}.", highlight=False)
-    if mdp.num_states > MAX_STATES:
+    if solution.status is not Status.OPTIMAL:  # then a coin may have other reasons
         return
-    fixed = solve(mdp, solution.order, solution.gamma, policies="deterministic")
-    ours, theirs = (", ".join(f"{v:.4g}" for v in s.values) for s in (solution, fixed))
     console.print(
         f"Why: thresholds hold on average, so a mixture of paths can meet them exactly. It has "
-        f"({ours}); the best policy that never flips a coin has ({theirs}).",
+        f"{_vector(solution.values)}{_without_chance(mdp, solution, console)}.",
         highlight=False,
     )
 
 
+class _TooLong(Exception):
+    """The search for an explanation has used up its time."""
+
+
+def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
+    """What is known, after a short search of a small model, about policies that never flip a coin."""
+    from lexicone.deterministic import MAX_STATES
+    from lexicone.solve import Status, solve
+
+    states = int((mdp.reachable() & ~mdp.terminal).sum())
+    unknown = "; --policies deterministic searches the best policy that never flips a coin"
+    if states > _FEW_STATES:
+        return unknown if states <= MAX_STATES else ""
+    start = time.monotonic()
+    with console.status("searching the best policy that never flips a coin …") as status:
+
+        def progress(line: str) -> None:
+            status.update(f"searching the best policy that never flips a coin … {line}")
+            if time.monotonic() - start > _PATIENCE:
+                raise _TooLong
+
+        try:
+            fixed = solve(
+                mdp,
+                solution.order,
+                solution.gamma,
+                policies="deterministic",
+                progress=progress,
+            )
+        except _TooLong:
+            return f"{unknown} (not found within {_PATIENCE:g} seconds)"
+    if fixed.status is Status.OPTIMAL:
+        return f"; the best policy that never flips a coin has {_vector(fixed.values)}"
+    return f"; of policies that never flip a coin only this is known: {fixed.message}"
+
+
+def _vector(values: Any) -> str:
+    return f"({', '.join(f'{v:.4g}' for v in values)})"
+
+
 def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
     visited = np.flatnonzero(solution.occupancy.sum(axis=1) > 0)
+    stay = solution.stay
+    more: dict[str, Any] = {}
+    if stay is not None:
+        more["stay"] = {int(s): float(stay[s]) for s in np.flatnonzero(stay)}
+    if mdp.action_names is not None:
+        more["action_names"] = list(mdp.action_names)
+    if mdp.state_names is not None:
+        more["state_names"] = {int(s): mdp.state_names[s] for s in visited}
     return {
         "status": solution.status,
         "message": solution.message,
         "objectives": list(mdp.objective_labels),
         "thresholds": plain_numbers(solution.order.thresholds),
         "values": plain_numbers(solution.values),
+        "key": plain_numbers(solution.key),
         "satisfied": solution.satisfied.tolist(),
         "bound": plain_numbers(solution.bound),
         "prices": [plain_numbers(row) for row in solution.prices],
@@ -226,6 +283,7 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
         "policies": solution.policies,
         "method": solution.method,
         "policy": {int(s): solution.policy[s].tolist() for s in visited},
+        **more,
     }
 
 

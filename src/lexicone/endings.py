@@ -84,6 +84,9 @@ def largest_gains(
     """Which objectives can have a positive gain (1) while none has a negative one, and a circulation with them all.
 
     max Σ_j t_j   s.t.   z ≥ 0 circulates,   Σ z·r_j ≥ t_j,   0 ≤ t_j ≤ 1
+
+    It always has a solution. Where HiGHS finds none, it is tried again with rewards of size 1; if that fails too, a
+    ValueError says so.
     """
     states, column = np.unique(choices.state[members], return_inverse=True)
     own = sparse.csr_array(
@@ -92,20 +95,27 @@ def largest_gains(
     )
     flow = own - choices.next[members][:, states].T
     count = reward.shape[1]
-    table = sparse.block_array(
-        [[flow, None], [sparse.csr_array(reward.T), -sparse.eye_array(count)]]
+    size = np.abs(reward).max(axis=0, initial=0.0)
+    for scale in (1.0, np.where(size > 0, size, 1.0)):
+        table = sparse.block_array(
+            [[flow, None], [sparse.csr_array((reward / scale).T), -sparse.eye_array(count)]]
+        )
+        highs = load(
+            np.concatenate([np.zeros(len(members)), -np.ones(count)]),
+            table,
+            np.zeros(len(states) + count),
+            np.concatenate([np.zeros(len(states)), np.full(count, np.inf)]),
+            np.concatenate([np.full(len(members), np.inf), np.ones(count)]),
+        )
+        outcome = run(highs)
+        if outcome is Outcome.OPTIMAL:
+            solution = np.array(highs.getSolution().col_value)
+            gain, circulation = solution[len(members) :], np.maximum(solution[: len(members)], 0.0)
+            return (gain > 0.5).astype(float), circulation
+    raise ValueError(
+        f"mdp: cannot tell whether the loops among {len(states)} states can be walked for ever at no cost "
+        f"(linear program: {outcome}); use gamma below 1, or rewards of more even sizes"
     )
-    highs = load(
-        np.concatenate([np.zeros(len(members)), -np.ones(count)]),
-        table,
-        np.zeros(len(states) + count),
-        np.concatenate([np.zeros(len(states)), np.full(count, np.inf)]),
-        np.concatenate([np.full(len(members), np.inf), np.ones(count)]),
-    )
-    assert run(highs) is Outcome.OPTIMAL
-    solution = np.array(highs.getSolution().col_value)
-    gain, circulation = solution[len(members) :], np.maximum(solution[: len(members)], 0.0)
-    return (gain > 0.5).astype(float), circulation
 
 
 def settle(choices: Choices, objectives: Bool[np.ndarray, " K"]) -> Choices | None:

@@ -8,7 +8,9 @@ the average reward ``g`` (the gain) and the bias ``h`` of the policy's chain,
     V = h where g = 0: the expected total reward; loops that pay nothing count 0.
 
 Where a loop's rewards cancel on average without being 0, h is the mean of the total reward over
-time.
+time. From several starts the gains are netted: g and h are averages over the start distribution, so
+a loop that pays from one start may cancel one that costs from another, and then V is finite.
+`solve` is stricter (see there).
 """
 
 from typing import Any
@@ -19,7 +21,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 
 __all__ = ["evaluate", "state_values"]
 
@@ -32,7 +34,7 @@ def evaluate(mdp: MDP, policy: Any, gamma: float = 1.0) -> Float[np.ndarray, " K
 
     ``policy`` is ``[S,A]`` probabilities or ``[S]`` action numbers. With γ=1 an objective that is
     paid for ever has value +∞ or −∞ by the sign of its average reward (see the module's
-    docstring).
+    docstring); gains from different starts are netted first.
     """
     gain, bias = _gain_and_bias(mdp, policy, gamma)
     start = mdp.initial > 0
@@ -52,8 +54,7 @@ def _limit(mdp: MDP, gain: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 
 def _gain_and_bias(mdp: MDP, policy: Any, gamma: float) -> tuple[np.ndarray, np.ndarray]:
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma: must be between 0 and 1, got {gamma}")
+    check_model(mdp, gamma)
     chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
     if gamma == 1:
         return _undiscounted(chain, reward)
@@ -78,9 +79,14 @@ def _undiscounted(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarr
     gain[alone] = reward[alone]
     pays = np.zeros(classes, dtype=bool)
     pays[label[(reward != 0).any(axis=1)]] = True
-    for c in np.flatnonzero(~leaves & (size > 1) & pays):
-        members = np.flatnonzero(label == c)
-        gain[members], bias[members] = _cycle(chain[members][:, members], reward[members])
+    loops = np.flatnonzero(~leaves & (size > 1) & pays)
+    if len(loops):
+        by_class = np.argsort(label, kind="stable")  # so that each class is one block of the table
+        blocks, end = chain[by_class][:, by_class], np.cumsum(size)
+        for c in loops:
+            place = slice(end[c] - size[c], end[c])
+            members = by_class[place]
+            gain[members], bias[members] = _cycle(blocks[place, place], reward[members])
     before = np.flatnonzero(~recurrent)
     if len(before):
         rows = chain[before]

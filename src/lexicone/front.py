@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from numbers import Integral
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -10,10 +11,11 @@ from jaxtyping import Bool, Float
 from lexicone.choices import all_choices
 from lexicone.columns import Columns
 from lexicone.endings import settle
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 from lexicone.order import Order
 from lexicone.programs import Outcome
-from lexicone.solve import Policies, Solution, Status, check_model, reward_scale, solve
+from lexicone.solve import Policies, Solution, Status, reward_scale, solve
+from lexicone.tables import regular
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
@@ -59,15 +61,14 @@ def pareto(
     Stochastic policies: ``points`` thresholds for each objective but the last, evenly spaced between its
     best value and the least it needs to have, with columns shared between all of them. Points that others
     dominate are left out. Deterministic policies (two objectives): every point of the front, one after the other;
-    ``points`` limits how many. With γ=1 policies that pay for any objective for ever are not on the front;
-    an objective that is unbounded raises a ValueError that names it.
+    ``points`` limits how many, and the search may be cut short (see `Front.complete`). With γ=1 policies that pay
+    for any objective for ever are not on the front; an objective that is unbounded raises a ValueError that names it.
     """
     check_model(mdp, gamma)
     count = mdp.num_objectives
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
-    if points < 2:
-        raise ValueError(f"points: must be at least 2, got {points}")
+    _check_points(points)
     if policies == "deterministic":
         if count != 2:
             raise ValueError("policies: the deterministic front is for two objectives only")
@@ -108,21 +109,28 @@ def _one_by_one(
 ) -> Front:
     """From the best last objective on, each time with a threshold just above the last point's first objective."""
     found: list[np.ndarray] = []
-    threshold = -np.inf
-    while True:
-        best = solve(mdp, Order([threshold], break_ties=True), gamma, policies="deterministic")
+    threshold, complete = -np.inf, False
+
+    def tell(line: str) -> None:
+        if progress is not None:
+            progress(f"{len(found)} points; {line}")
+
+    while len(found) < points:
+        order = Order([threshold], break_ties=True)
+        best = solve(mdp, order, gamma, policies="deterministic", progress=tell)
+        if best.status is Status.LIMIT and found:
+            break
+        if best.status is Status.LIMIT:
+            raise ValueError(f"policies: too many deterministic ones to search ({best.message})")
         if best.status is not Status.OPTIMAL:
             raise ValueError(f"mdp: no front of finite values ({best.message})")
-        if found and not best.values[0] > found[-1][0]:
-            break
-        complete = threshold == -np.inf or bool(best.satisfied[0])
-        if not complete or len(found) == points:
+        beyond = threshold > -np.inf and not best.satisfied[0]
+        complete = beyond or bool(found and not best.values[0] > found[-1][0])
+        if complete:
             break
         found.append(best.values)
         threshold = best.values[0] + 3e-6 * max(1.0, abs(best.values[0]))
-        if progress is not None:
-            progress(f"{len(found)} points")
-    return Front(np.array(found), gamma, "deterministic", len(found) < points)
+    return Front(np.array(found), gamma, "deterministic", complete)
 
 
 def _efficient(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
@@ -155,12 +163,16 @@ def sensitivity(
     By default ``points`` of them, evenly spaced from the value that the objective has if it does not
     matter to the largest that it can have.
     """
-    if not 0 <= objective < len(order) - 1:
+    check_model(mdp, gamma)
+    if not isinstance(order, Order):
+        raise ValueError(f"order: expected an Order, got {type(order).__name__}")
+    if not isinstance(objective, Integral) or not 0 <= objective < len(order) - 1:
         raise ValueError(
-            f"objective: must be between 0 and {len(order) - 2}, those with a threshold, got {objective}"
+            f"objective: must be a whole number from 0 to {len(order) - 2}, one of those with a threshold, "
+            f"got {objective!r}"
         )
-    if thresholds is None and points < 2:
-        raise ValueError(f"points: must be at least 2, got {points}")
+    if thresholds is None:
+        _check_points(points)
 
     def at(threshold: float, break_ties: bool = order.break_ties) -> Solution:
         moved = list(order.thresholds)
@@ -176,7 +188,7 @@ def sensitivity(
             )
         levels = np.linspace(ends[0], ends[1], points)
     else:
-        levels = np.asarray(thresholds, dtype=float)
+        levels = regular("thresholds", thresholds, float)
         if levels.ndim != 1 or not len(levels) or np.isnan(levels).any():
             raise ValueError("thresholds: expected a list of numbers")
     found = []
@@ -192,3 +204,8 @@ def sensitivity(
         np.array([s.satisfied[objective] for s in found]),
         tuple(s.status for s in found),
     )
+
+
+def _check_points(points: int) -> None:
+    if not isinstance(points, Integral) or points < 2:
+        raise ValueError(f"points: must be a whole number, at least 2, got {points!r}")

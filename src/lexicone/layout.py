@@ -14,11 +14,13 @@ class Layout:
 
     ``rows`` are strings, one character per tile (``#`` wall, ``.`` free, others as the task says).
     ``positions[s]`` is the (row, column) of state s, or (−1, −1) if it is not on the map. Several
-    states may share a tile.
+    states may share a tile. ``labels[s]``, if given and not empty, is written on the tile of state s
+    in place of its character.
     """
 
     rows: tuple[str, ...]
     positions: Int[np.ndarray, "S 2"]
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(str(row) for row in self.rows))
@@ -30,6 +32,12 @@ class Layout:
         if positions.ndim != 2 or positions.shape[1] != 2:
             raise ValueError(f"positions: expected shape [states, 2], got {positions.shape}")
         height, width = len(self.rows), len(self.rows[0])
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(str(label) for label in self.labels))
+            if len(self.labels) != len(positions):
+                raise ValueError(
+                    f"labels: expected one for each of {len(positions)} states, got {len(self.labels)}"
+                )
         bad = ((positions < -1) | (positions >= [height, width])).any(axis=1)
         if bad.any():
             s = int(np.argmax(bad))
@@ -37,3 +45,16 @@ class Layout:
                 f"positions[{s}]: {tuple(positions[s].tolist())} is not on the map "
                 f"of {height} × {width}"
             )
+
+    def marks(self) -> dict[tuple[int, int], str]:
+        """What to write on which tile (row, column): labels, and characters other than ``.`` and ``#``."""
+        found = {
+            (row, column): tile
+            for row, line in enumerate(self.rows)
+            for column, tile in enumerate(line)
+            if tile not in ".#"
+        }
+        for (row, column), label in zip(self.positions.tolist(), self.labels or (), strict=False):
+            if label and row >= 0:
+                found[row, column] = label
+        return found

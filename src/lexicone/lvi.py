@@ -16,8 +16,9 @@ from jaxtyping import Float, Int
 
 from lexicone.choices import all_choices
 from lexicone.evaluation import evaluate
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 from lexicone.pricing import best_policy
+from lexicone.tables import regular
 
 __all__ = ["SlackPolicy", "lvi"]
 
@@ -39,13 +40,14 @@ def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPo
 
     Every objective is solved by policy iteration; ties go to the policy of the objective before.
     """
+    check_model(mdp, gamma)
     count = mdp.num_objectives
-    given = np.asarray(slacks, dtype=float)
+    given = regular("slacks", slacks, float)
     if given.shape != (count - 1,):
         raise ValueError(f"slacks: expected {count - 1}, one for each objective but the last")
     if not (given >= 0).all():
         raise ValueError(f"slacks: must not be negative, got {given.tolist()}")
-    if not 0 <= gamma < 1:
+    if gamma == 1:
         raise ValueError(f"gamma: must be at least 0 and below 1, got {gamma}")
     choices = all_choices(mdp, gamma)
     actions = np.full((mdp.num_states, mdp.num_actions), False)

@@ -8,9 +8,11 @@ Gymnasium adapter all read this type.
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,17 @@ from lexicone.tables import (
     find_defects,
     pack_dense,
     pack_sparse,
+    regular,
     unpack_dense,
     unpack_sparse,
 )
 
-__all__ = ["MDP", "Dense", "Layout", "Sparse"]
+__all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model"]
 
 _FORMAT = "lexicone-mdp-1"
 _TABLES = ("next_state", "probability", "reward", "initial", "terminal")
+_NAMES = ("state_names", "action_names", "objective_names")
+_MAP = ("layout_rows", "layout_positions")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -148,7 +153,7 @@ class MDP:
 
     def policy_table(self, policy: Any) -> Float[np.ndarray, "S A"]:
         """A policy as probabilities, from ``[S,A]`` of them or one action per state ``[S]``."""
-        given = np.asarray(policy)
+        given = regular("policy", policy)
         if given.ndim == 1 and given.shape == (self.num_states,) and given.dtype.kind in "iu":
             bad = (given < 0) | (given >= self.num_actions)
             if bad.any():
@@ -289,12 +294,14 @@ class MDP:
         arrays: dict[str, np.ndarray] = {"format": np.array(_FORMAT)}
         for name in _TABLES:
             arrays[name] = getattr(self, name)
-        for name in ("state_names", "action_names", "objective_names"):
+        for name in _NAMES:
             if getattr(self, name) is not None:
                 arrays[name] = np.array(getattr(self, name), dtype=np.str_)
         if self.layout is not None:
             arrays["layout_rows"] = np.array(self.layout.rows, dtype=np.str_)
             arrays["layout_positions"] = self.layout.positions
+            if self.layout.labels is not None:
+                arrays["layout_labels"] = np.array(self.layout.labels, dtype=np.str_)
         target = Path(path)
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -308,31 +315,53 @@ class MDP:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MDP":
         """Read what `save` wrote; the tables are validated again."""
+        fields = _read_npz(path)
         name = os.fspath(path)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                fields: dict[str, Any] = {key: file[key] for key in file.files}
-        except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-            raise ValueError(f"path: {name!r} is not a saved MDP ({error})") from None
         if str(fields.pop("format", "")) != _FORMAT:
             raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
-        missing = [key for key in _TABLES if key not in fields]
+        mapped = any(key.startswith("layout_") for key in fields)
+        missing = [key for key in _TABLES + _MAP * mapped if key not in fields]
         if missing:
             raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
-        for key in [key for key in fields if key.endswith("_names")]:
-            fields[key] = tuple(fields[key].tolist())
-        if "layout_rows" in fields:
-            rows, positions = fields.pop("layout_rows"), fields.pop("layout_positions")
-            fields["layout"] = Layout(tuple(rows.tolist()), positions)
+        unknown = sorted(set(fields) - {*_TABLES, *_NAMES, *_MAP, "layout_labels"})
+        if unknown:
+            raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
+        for key in [key for key in _NAMES if key in fields]:
+            fields[key] = tuple(np.atleast_1d(fields[key]).tolist())
+        if mapped:
+            rows, positions = (fields.pop(key) for key in _MAP)
+            labels = fields.pop("layout_labels", None)
+            fields["layout"] = Layout(
+                tuple(np.atleast_1d(rows).tolist()),
+                positions,
+                None if labels is None else tuple(np.atleast_1d(labels).tolist()),
+            )
         return cls(**fields)
+
+
+def check_model(mdp: Any, gamma: Any = 1.0) -> None:
+    """What everything that computes with a model asks of it and of the discount."""
+    if not isinstance(mdp, MDP):
+        raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
+    if not isinstance(gamma, Real) or not 0 <= float(gamma) <= 1:
+        raise ValueError(f"gamma: must be between 0 and 1, got {gamma!r}")
+
+
+def _read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The arrays of an npz file; anything else is refused in one line."""
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file):
+            pass
+        with np.load(path, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
+        told = f"path: {os.fspath(path)!r} is not a saved MDP: it is no npz file of plain arrays"
+        raise ValueError(told) from None
 
 
 def _own(dtype: type, name: str, data: Any) -> np.ndarray:
     """A read-only array of that type; a copy, unless nobody can write to the original."""
-    try:
-        given = np.asarray(data)
-    except ValueError:
-        raise ValueError(f"{name}: expected a regular array") from None
+    given = regular(name, data)
     kinds, wanted = {
         np.int32: ("iu", "whole numbers"),
         np.bool_: ("b", "True or False"),
@@ -340,8 +369,11 @@ def _own(dtype: type, name: str, data: Any) -> np.ndarray:
     }[dtype]
     if given.dtype.kind not in kinds:
         raise ValueError(f"{name}: expected {wanted}, got {given.dtype}")
-    if dtype is np.int32 and given.size and abs(given).max() > np.iinfo(np.int32).max:
-        raise ValueError(f"{name}: {abs(given).max()} does not fit into 32 bits")
+    if dtype is np.int32 and given.size:
+        limits = np.iinfo(np.int32)
+        for extreme in (int(given.min()), int(given.max())):
+            if not limits.min <= extreme <= limits.max:
+                raise ValueError(f"{name}: {extreme} does not fit into 32 bits")
     array = np.array(given, dtype=dtype, order="C", copy=True if given.flags.writeable else None)
     array.flags.writeable = False
     return array

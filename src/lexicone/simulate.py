@@ -5,6 +5,7 @@ length). They are kept apart: after a truncation the state still has a value.
 """
 
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import jax
@@ -13,8 +14,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from scipy import stats
 
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 from lexicone.order import Order
+from lexicone.tables import regular
 
 __all__ = [
     "Environment",
@@ -133,17 +135,17 @@ def simulate(
     """Run many episodes of a stationary policy (``[S,A]`` probabilities or ``[S]`` actions).
 
     All run at once in one compiled program, which is reused for other policies, seeds, discounts
-    and caps. Episode i is the same however many others there are. ``record`` also returns the
-    trajectories, ``max_steps`` long.
+    and caps. ``seed`` is a whole number or a JAX key. Episode i is the same however many others
+    there are. ``record`` also returns the trajectories, ``max_steps`` long.
     """
-    if episodes < 1:
-        raise ValueError(f"episodes: must be at least 1, got {episodes}")
-    if max_steps < 1:
-        raise ValueError(f"max_steps: must be at least 1, got {max_steps}")
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma: must be between 0 and 1, got {gamma}")
+    check_model(mdp, gamma)
+    for name, number in (("episodes", episodes), ("max_steps", max_steps)):
+        if not isinstance(number, Integral) or number < 1:
+            raise ValueError(f"{name}: must be a whole number, at least 1, got {number!r}")
+    if not isinstance(seed, Integral | jax.Array):
+        raise ValueError(f"seed: expected a whole number or a JAX key, got {seed!r}")
     actions = jnp.asarray(_cumulative(mdp.policy_table(policy)))
-    key = jax.random.key(seed) if isinstance(seed, int) else seed
+    key = jax.random.key(int(seed)) if isinstance(seed, Integral) else seed
     keys = _episode_keys(key, episodes)
     env, discount = environment(mdp), jnp.asarray(gamma, dtype=actions.dtype)
     if record:
@@ -166,14 +168,25 @@ def simulate(
     )
 
 
-def satisfaction(returns: Any, order: Order, *, confidence: float = 0.95) -> Satisfaction:
-    """The shares of episodes with ``R_j ≥ τ_j``, one by one and together; ``returns[N,K]``."""
+def satisfaction(
+    returns: Any, order: Order, *, confidence: float = 0.95, tolerance: float = 1e-5
+) -> Satisfaction:
+    """The shares of episodes with ``R_j ≥ τ_j``, one by one and together; ``returns[N,K]``.
+
+    Returns are sums in floating point, often of 32 bits, and land a little below a threshold that they
+    reach: ten steps of −0.1 make −1.0000001. So a threshold counts as met from
+    ``τ_j − tolerance·max(1, |τ_j|)`` on; 0 compares as it stands.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: must be between 0 and 1, got {confidence}")
-    rows = np.asarray(returns, dtype=float)
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance: must be at least 0 and below 1, got {tolerance}")
+    rows = regular("returns", returns, float)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
-    met = np.asarray(order.satisfied(rows))
+    limits = np.array(order.thresholds)
+    room = tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 0.0)
+    met = np.asarray(Order(limits - room).satisfied(rows))
     every = np.asarray(met.all(axis=1))
 
     def interval(hits: np.ndarray) -> tuple[float, float]:

@@ -19,7 +19,12 @@ def sketch(mdp: MDP, policy: Any = None, occupancy: Any = None) -> str:
     """
     if mdp.layout is None:
         return _list_states(mdp, policy, occupancy)
-    rows = [[f" {tile} " for tile in row] for row in mdp.layout.rows]
+    marks = mdp.layout.marks()
+    width = max(3, *(len(mark) for mark in marks.values()))
+    rows = [
+        [marks.get((i, j), tile).center(width) for j, tile in enumerate(row)]
+        for i, row in enumerate(mdp.layout.rows)
+    ]
     if policy is not None:
         shares = mdp.policy_table(policy)
         for s in _visited(mdp, occupancy):
@@ -30,8 +35,8 @@ def sketch(mdp: MDP, policy: Any = None, occupancy: Any = None) -> str:
             star = "*" if np.sum(shares[s] > 1e-9) > 1 else " "
             tile = mdp.layout.rows[row][column]
             arrow = _ARROWS.get(name, str(int(shares[s].argmax())))
-            rows[row][column] = f"{' ' if tile == '.' else tile}{arrow}{star}"
-    edge = "+" + "---+" * len(rows[0])
+            rows[row][column] = f"{' ' if tile == '.' else tile}{arrow}{star}".center(width)
+    edge = "+" + ("-" * width + "+") * len(rows[0])
     lines = [edge]
     for row in rows:
         lines += ["|" + "|".join(row) + "|", edge]

@@ -20,7 +20,7 @@ from lexicone.programs import Outcome
 from lexicone.stages import Result, solve_stages
 from lexicone.staying import realise, visits_for_ever
 
-__all__ = ["Report", "Solution", "Status", "check_model", "reward_scale", "solve"]
+__all__ = ["Report", "Solution", "Status", "reward_scale", "solve"]
 
 Policies = Literal["stochastic", "deterministic"]
 Method = Literal["auto", "lp", "columns"]

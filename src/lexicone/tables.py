@@ -18,6 +18,7 @@ __all__ = [
     "find_defects",
     "pack_dense",
     "pack_sparse",
+    "regular",
     "unpack_dense",
     "unpack_sparse",
 ]
@@ -144,8 +145,8 @@ def pack_dense(
 
     Rows of zeros in terminal states become loops.
     """
-    transition = np.asarray(transition, dtype=float)
-    reward = np.asarray(reward, dtype=float)
+    transition = regular("transition", transition, float)
+    reward = regular("reward", reward, float)
     if transition.ndim != 3 or transition.shape[0] != transition.shape[2] or 0 in transition.shape:
         raise ValueError(f"transition: expected shape [S,A,S], got {transition.shape}")
     states, actions, _ = transition.shape
@@ -154,11 +155,15 @@ def pack_dense(
             f"reward: expected shape [S,A,K] or [S,A,S,K] with S={states} and A={actions}, "
             f"got {reward.shape}"
         )
+    marked = _terminal_mask(terminal, states)
+    s, a = np.nonzero(~transition.any(axis=2) & marked[:, None])
+    transition = transition.copy()
+    transition[s, a, s] = 1.0
     rows, columns = np.nonzero(transition.reshape(states * actions, states))
     values = transition.reshape(states * actions, states)[rows, columns]
     paid = reward.reshape(states * actions, *reward.shape[2:])
     paid = paid[rows, columns] if reward.ndim == 4 else paid[rows]
-    return _pack(states, actions, rows, columns, values, paid, np.asarray(terminal, dtype=bool))
+    return _pack(states, actions, rows, columns, values, paid)
 
 
 def pack_sparse(
@@ -180,7 +185,12 @@ def pack_sparse(
             raise ValueError(
                 f"transition[{a}]: expected shape {(states, states)}, got {matrix.shape}"
             )
-    parts = [matrix.tocoo() for matrix in matrices]
+    marked = _terminal_mask(terminal, states)
+    empty = [marked & (np.asarray(abs(m).sum(axis=1)).ravel() == 0) for m in matrices]
+    parts = [
+        (matrix + sparse.diags_array(loops.astype(float))).tocoo()
+        for matrix, loops in zip(matrices, empty, strict=True)
+    ]
     source = np.concatenate([m.coords[0] for m in parts]).astype(np.int64)
     columns = np.concatenate([m.coords[1] for m in parts]).astype(np.int64)
     values = np.concatenate([m.data for m in parts]).astype(float)
@@ -190,7 +200,7 @@ def pack_sparse(
             [_gather(f"reward[{k}]", row, parts, states) for k, row in enumerate(reward)], axis=-1
         )
     else:
-        table = np.asarray(reward, dtype=float)
+        table = regular("reward", reward, float)
         if table.ndim != 3 or table.shape[:2] != (states, actions):
             raise ValueError(
                 f"reward: expected shape [S,A,K] with S={states} and A={actions}, got {table.shape}"
@@ -198,15 +208,7 @@ def pack_sparse(
         paid = table[source, action]
     rows = source * actions + action
     order = np.argsort(rows, kind="stable")
-    return _pack(
-        states,
-        actions,
-        rows[order],
-        columns[order],
-        values[order],
-        paid[order],
-        np.asarray(terminal, dtype=bool),
-    )
+    return _pack(states, actions, rows[order], columns[order], values[order], paid[order])
 
 
 def unpack_dense(
@@ -244,6 +246,22 @@ def unpack_sparse(
     return tuple(transition), tuple(tuple(row) for row in paid)
 
 
+def regular(name: str, data: Any, dtype: type | None = None) -> np.ndarray:
+    """An array; what does not make one raises a ValueError with the argument's name."""
+    try:
+        return np.asarray(data, dtype=dtype)
+    except (ValueError, TypeError):
+        what = "a regular array" if dtype is None else "a regular array of numbers"
+        raise ValueError(f"{name}: expected {what}") from None
+
+
+def _terminal_mask(terminal: Any, states: int) -> np.ndarray:
+    mask = regular("terminal", terminal, bool)
+    if mask.shape != (states,):
+        raise ValueError(f"terminal: expected one entry per state ({states}), got {mask.shape}")
+    return mask
+
+
 def _holds_sparse(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and any(sparse.issparse(m) for m in item)
 
@@ -277,11 +295,8 @@ def _pack(
     columns: np.ndarray,
     values: np.ndarray,
     paid: np.ndarray,
-    terminal: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Entries sorted by row ``s·A+a`` into ``[S,A,B]``; unused places loop with probability 0."""
-    if terminal.shape != (states,):
-        raise ValueError(f"terminal: expected one entry per state ({states}), got {terminal.shape}")
     counts = np.bincount(rows, minlength=states * actions)
     width = max(int(counts.max(initial=0)), 1)
     slot = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -289,6 +304,5 @@ def _pack(
     probability = np.zeros((states * actions, width))
     reward = np.zeros((states * actions, width, paid.shape[-1]))
     next_state[rows, slot], probability[rows, slot], reward[rows, slot] = columns, values, paid
-    probability[(counts == 0) & np.repeat(terminal, actions), 0] = 1.0
     shape = (states, actions, width)
     return next_state.reshape(shape), probability.reshape(shape), reward.reshape(*shape, -1)

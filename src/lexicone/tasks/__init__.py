@@ -4,6 +4,7 @@
 >>> make("maze:extended", objectives="path")
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = [
     "Task",
     "Tile",
     "deep_sea_treasure",
+    "find",
     "fruit_tree",
     "garnet",
     "grid",
@@ -44,7 +46,7 @@ class Task:
     build: Callable[..., MDP]
     description: str
     objectives: str
-    """What they are, most important first, as far as the options leave it open."""
+    """Those of the default task, most important first."""
     variants: tuple[str, ...] = ()
     """Values of the first argument that have a name."""
     thresholds: tuple[float, ...] = ()
@@ -58,6 +60,18 @@ class Task:
         first = self.variants[0] if self.variants else ""
         return f"lx.tasks.{self.name}({first if first.isdigit() or not first else repr(first)})"
 
+    @property
+    def first(self) -> inspect.Parameter | None:
+        """The argument that ``NAME:VALUE`` sets; None if the task has no variants."""
+        found = next(iter(inspect.signature(self.build).parameters.values()), None)
+        return found if found is not None and found.kind is not found.KEYWORD_ONLY else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The other arguments, with their defaults."""
+        known = inspect.signature(self.build).parameters.values()
+        return {p.name: p.default for p in known if self.first is None or p.name != self.first.name}
+
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -66,7 +80,7 @@ TASKS: dict[str, Task] = {
             "maze",
             maze,
             "the paper's mazes, or your own drawing: reach the goal, avoid bad tiles",
-            "goal, tiles | tiles+goal, time | any",
+            "goal, tiles",
             tuple(MAZES),
             (1.0,),
         ),
@@ -117,7 +131,7 @@ TASKS: dict[str, Task] = {
             "garnet",
             garnet,
             "random sparse models of any size",
-            "random",
+            "three, random",
             ("100", "1000", "10000"),
             (50.0, 50.0),
         ),
@@ -125,7 +139,7 @@ TASKS: dict[str, Task] = {
             "grid",
             grid,
             "slippery random grids of any size: hazards and time",
-            "hazard 1, …, time",
+            "hazard 1, hazard 2, time",
             ("10", "32", "100"),
             (-1.0, -1.0),
         ),
@@ -136,14 +150,27 @@ TASKS: dict[str, Task] = {
 def make(name: str, **options: Any) -> MDP:
     """Build a task by name; ``"maze:extended"`` passes what follows as the first argument.
 
-    Hyphens and underscores are the same; a whole number after the colon is passed as one.
+    Hyphens and underscores are the same.
     """
-    task, _, variant = name.partition(":")
-    key = task.strip().replace("-", "_").lower()
-    if key not in TASKS:
-        raise ValueError(f"name: there is no task {task!r}; there are {', '.join(TASKS)}")
+    label, _, variant = name.partition(":")
+    task = find(label)
     if not variant:
-        return TASKS[key].build(**options)
-    if key in ("space_traders", "resource_gathering"):
-        raise ValueError(f"name: {task} has no variants, got {variant!r}")
-    return TASKS[key].build(int(variant) if variant.isdigit() else variant, **options)
+        return task.build(**options)
+    if task.first is None:
+        raise ValueError(f"name: {label} has no variants, got {variant!r}")
+    if task.first.annotation is not int:
+        return task.build(variant, **options)
+    if not variant.isdecimal():
+        raise ValueError(
+            f"name: {label} takes a whole number after the colon, like {label}:{task.first.default}, "
+            f"got {variant!r}"
+        )
+    return task.build(int(variant), **options)
+
+
+def find(name: str) -> Task:
+    """The entry of the registry with that name."""
+    key = name.strip().replace("-", "_").lower()
+    if key not in TASKS:
+        raise ValueError(f"name: there is no task {name!r}; there are {', '.join(TASKS)}")
+    return TASKS[key]

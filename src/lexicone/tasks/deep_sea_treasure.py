@@ -54,5 +54,9 @@ def deep_sea_treasure(
         state_names=tuple(f"({r},{c})" for r, c in cells),
         action_names=ACTIONS,
         objective_names=tuple(objectives),
-        layout=Layout(tuple("".join(line) for line in tiles), cells),
+        layout=Layout(
+            tuple("".join(line) for line in tiles),
+            cells,
+            tuple(f"{w:g}" if w else "" for w in worth.tolist()),
+        ),
     )

@@ -113,7 +113,7 @@ def maze(
 
     ``objectives`` lists them in order of importance. Three lists have names: ``"endpoint"`` is
     (goal, tiles), ``"path"`` is (tiles+goal, time), ``"endpoint-time"`` is (time, tiles). A
-    function ``f(from, action, to) -> float`` of two `Tile` s is an objective too; a mapping gives
+    function ``f(from, action, to) -> float`` of tiles (`Tile`) is an objective too; a mapping gives
     them names. With probability ``slip`` the agent moves to a side of where it meant to go,
     either with one half.
     """
