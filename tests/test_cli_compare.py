@@ -92,7 +92,7 @@ def test_augment_says_its_constants(capsys):
 @pytest.mark.parametrize(
     ("command", "arguments", "message"),
     [
-        (Compare, ["maze", "--thresholds", "1", "2"], "names: 2 thresholds make 3"),
+        (Compare, ["maze", "--thresholds", "1", "2"], "maze takes 1 threshold"),
         (Compare, ["maze", "--thresholds", "1", "--gamma", "0"], "gamma: must be above 0"),
         (Augment, ["maze:extended", "--thresholds", "1", "--rewards", "endpoint"], "paid before"),
         (Augment, ["road-trip", "--thresholds", "-9", "--max-states", "5"], "more than 5 states"),

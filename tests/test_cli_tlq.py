@@ -73,7 +73,10 @@ def test_inspect_with_presets_in_words(capsys):
     ("arguments", "message"),
     [
         (["inspect", "labyrinth"], "there is no task 'labyrinth'"),
-        (["inspect", "maze", "--thresholds", "1", "2"], "names: 2 thresholds make 3 objectives"),
+        (
+            ["inspect", "maze", "--thresholds", "1", "2"],
+            "--thresholds: maze takes 1 threshold (goal)",
+        ),
         (["inspect", "maze", "--gamma", "0"], "gamma: must be above 0"),
         (["inspect", "maze", "--horizon", "0"], "horizon: must be at least 1"),
         (["reproduce", "tlq", "--claims", "9"], "claims: there are 1 to 8, got 9"),

@@ -8,13 +8,15 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_example_runs_and_prints_what_it_says(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    example, training = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len([line for line in example.splitlines() if line.strip()]) <= 12
     found: dict = {}
     exec(example, found)
     np.testing.assert_allclose(found["r"].values, [-0.5, -0.5503], atol=1e-4)
     np.testing.assert_allclose(found["s"].values, [-3, -5.2], atol=1e-6)
     assert "optimal" in capsys.readouterr().out
+    exec(training, found)
+    assert (found["t"].evaluate(100).success >= 0.9).all()
 
 
 def test_the_table_names_files_that_exist():

@@ -18,34 +18,52 @@ from lexicone.order import Order
 
 if TYPE_CHECKING:
     from lexicone import tasks
+    from lexicone.a2c import A2C
+    from lexicone.augment import Augmented, augment, augmentation
     from lexicone.evaluation import evaluate, state_values
     from lexicone.front import pareto, sensitivity
+    from lexicone.lifted import Lifted
     from lexicone.lvi import lvi
     from lexicone.maximize import Maximum, maximize
+    from lexicone.ppo import PPO
+    from lexicone.reinforce import Reinforce
+    from lexicone.search import Search, search
     from lexicone.simulate import satisfaction, simulate
     from lexicone.solve import Solution, solve
     from lexicone.taxonomy import classify, predict
     from lexicone.tlq import Learned, tlq
     from lexicone.tlq_iterate import Iteration, tlq_iterate
     from lexicone.tlq_rules import Rule, preset
+    from lexicone.train import train, train_many
+    from lexicone.trained import Trained, load
 
 __version__ = "0.1.0"
 __all__ = [
+    "A2C",
     "MDP",
+    "PPO",
+    "Augmented",
     "Direction",
     "Iteration",
     "Layout",
     "Learned",
+    "Lifted",
     "Maximum",
     "Order",
     "Reason",
+    "Reinforce",
     "Rule",
+    "Search",
     "Solution",
+    "Trained",
     "ascent_bound",
+    "augment",
+    "augmentation",
     "classify",
     "evaluate",
     "find_direction",
     "is_stationary",
+    "load",
     "lvi",
     "maximize",
     "pareto",
@@ -53,6 +71,7 @@ __all__ = [
     "preset",
     "project_cone",
     "satisfaction",
+    "search",
     "sensitivity",
     "simulate",
     "solve",
@@ -60,28 +79,43 @@ __all__ = [
     "tasks",
     "tlq",
     "tlq_iterate",
+    "train",
+    "train_many",
 ]
 
 _LATER = {
+    "A2C": "a2c",
+    "Augmented": "augment",
     "Iteration": "tlq_iterate",
     "Learned": "tlq",
+    "Lifted": "lifted",
     "Maximum": "maximize",
+    "PPO": "ppo",
+    "Reinforce": "reinforce",
     "Rule": "tlq_rules",
+    "Search": "search",
     "Solution": "solve",
+    "Trained": "trained",
+    "augment": "augment",
+    "augmentation": "augment",
     "classify": "taxonomy",
     "evaluate": "evaluation",
+    "load": "trained",
     "lvi": "lvi",
     "maximize": "maximize",
     "pareto": "front",
     "predict": "taxonomy",
     "preset": "tlq_rules",
     "satisfaction": "simulate",
+    "search": "search",
     "sensitivity": "front",
     "simulate": "simulate",
     "solve": "solve",
     "state_values": "evaluation",
     "tlq": "tlq",
     "tlq_iterate": "tlq_iterate",
+    "train": "train",
+    "train_many": "train",
 }
 
 

@@ -17,9 +17,11 @@ from tyro.conf import OmitArgPrefixes, Positional, subcommand
 
 from lexicone import __version__
 from lexicone.cli_compare import Augment, Compare
+from lexicone.cli_experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
 from lexicone.cli_front import Pareto
 from lexicone.cli_models import Show, Solve, Tasks, check_folder, plain_numbers
 from lexicone.cli_tlq import Inspect, ReproduceTlq
+from lexicone.cli_train import Evaluate, Train
 from lexicone.cone import Method
 
 FigureName = Literal[
@@ -150,7 +152,13 @@ class ReproduceLpa:
         console.print(f"Figures (PNG, SVG) and results.json are in {self.out}/")
 
 
-Experiment: Any = _named("lpa", ReproduceLpa) | _named("tlq", ReproduceTlq)
+Experiment: Any = (
+    _named("lpa", ReproduceLpa)
+    | _named("tlq", ReproduceTlq)
+    | _named("exp1", ReproduceExp1)
+    | _named("exp2", ReproduceExp2)
+    | _named("ftn", ReproduceFtn)
+)
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,7 @@ class Reproduce:
     Examples:
       lexicone reproduce lpa
       lexicone reproduce tlq --claims 1 5
+      lexicone reproduce exp1 --seeds 30 --resume
     """
 
     experiment: Experiment  # type: ignore[valid-type]
@@ -209,6 +218,8 @@ Command: Any = (
     | _named("show", Show)
     | _named("solve", Solve)
     | _named("pareto", Pareto)
+    | _named("train", Train)
+    | _named("evaluate", Evaluate)
     | _named("compare", Compare)
     | _named("augment", Augment)
     | _named("inspect", Inspect)

@@ -1,0 +1,52 @@
+"""Lexicographic A2C: one step along the direction of K advantage-weighted gradients per batch of episodes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jaxtyping import Array
+
+from lexicone.actor_critic import ActorCritic, State
+from lexicone.baselines import update_multipliers
+from lexicone.learner import progress_metrics
+from lexicone.networks import log_policy
+from lexicone.rollout import Problem
+
+__all__ = ["A2C"]
+
+
+@dataclass(frozen=True)
+class A2C(ActorCritic):
+    """Lexicographic advantage actor–critic; for `train`."""
+
+    critic_steps: int = 4
+    """Steps of the critics on each batch."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.critic_steps < 1:
+            raise ValueError(f"critic_steps: must be at least 1, got {self.critic_steps}")
+
+    def update(
+        self, problem: Problem, state: State, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """Collect a batch and take one step on it."""
+        log_table, pull_back = jax.vjp(
+            lambda policy: log_policy(policy, problem.features), state.policy
+        )
+        state, batch = self.gather(problem, state, log_table, key, share)
+        credit = batch.gain + batch.loss
+        state, step = self.climb(state, batch, log_table, pull_back, credit, share)
+        state, _ = jax.lax.scan(
+            lambda state, _: (self.assess(problem, state, batch), None),
+            state,
+            None,
+            length=self.critic_steps,
+        )
+        multipliers = update_multipliers(
+            state.multipliers, batch.values, batch.limits, self.multiplier_rate
+        )
+        metrics = progress_metrics(
+            batch.episodes, problem.thresholds, step.direction, step.products
+        )
+        return state._replace(multipliers=multipliers), metrics

@@ -1,0 +1,251 @@
+"""What the actor–critic learners share: settings, batches, critics, and where the objectives stand.
+
+A batch of episodes gives every objective an advantage at every step (GAE, a critic per objective). The policy is a
+table of all states, and the gradients of all objectives only need the advantages' sums by state and action; these are
+made once per batch, so a further pass over the same batch costs a forward and a backward pass of the network on S rows
+and nothing that grows with the number of steps.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, PyTree
+
+from lexicone.baselines import Rule, apply_rule, start_multipliers
+from lexicone.cone import Direction, Method
+from lexicone.gradients import Step, pull_back_all, take_step
+from lexicone.learner import OnNone, Optimizer, check_choices, check_numbers, make_optimizer
+from lexicone.networks import Critics, Network, log_policy
+from lexicone.returns import Criterion, advantages, goal, normalized
+from lexicone.rollout import Episodes, Problem, collect, spread_credit, visits
+
+__all__ = ["ActorCritic", "Batch", "State"]
+
+
+class State(NamedTuple):
+    """One run under way."""
+
+    policy: Network
+    critics: Critics
+    optimizer: PyTree
+    critic_optimizer: PyTree
+    standing: Float[Array, " K"]
+    """Where the objectives stand: a running mean of the batches' estimates, times ``weight``."""
+    weight: Float[Array, ""]
+    """How much of it has been filled, from 0 to 1."""
+    multipliers: Float[Array, " K-1"]
+    """Of the Lagrangian rule; others leave them."""
+
+
+class Batch(NamedTuple):
+    """What a batch of episodes says, summed by state and action."""
+
+    episodes: Episodes
+    gain: Float[Array, "K S A"]
+    """The positive advantages."""
+    loss: Float[Array, "K S A"]
+    """The negative ones."""
+    visits: Float[Array, " S"]
+    target: Float[Array, "S K"]
+    """The mean of what the critics should have said."""
+    values: Float[Array, " K"]
+    """Where the objectives stand, running mean."""
+    limits: Float[Array, " K-1"]
+    """Where they should."""
+    error: Float[Array, " K"]
+    """The standard error of ``values``."""
+
+
+@dataclass(frozen=True)
+class ActorCritic:
+    """Settings and parts of `A2C` and `PPO`; the defaults are the same for all tasks."""
+
+    criterion: Criterion = "expected"
+    """What a threshold means: see `returns.goal`."""
+    delta: float = math.radians(5)
+    """Conservativeness Δ, in radians. Where it leaves no direction, Δ/8 is tried."""
+    gamma: float = 0.95
+    """Discount in the advantages. Thresholds are compared with undiscounted returns."""
+    decay: float = 0.95
+    """λ of the advantages: 0 trusts the critics, 1 the returns."""
+    entropy: float = 0.5
+    """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
+    explore: float = 0.6
+    """The part of the training after which it has fallen to 0."""
+    learning_rate: float = 7e-3
+    """Of the policy, falling to 0 in a straight line."""
+    critic_rate: float = 1e-2
+    batch: int = 64
+    """Episodes per update."""
+    max_steps: int = 100
+    """Episodes are cut off after so many steps."""
+    hidden: tuple[int, ...] = (128,)
+    """Sizes of the hidden layers of policy and critics; none make them tables."""
+    optimizer: Optimizer = "adam"
+    method: Method = "exact"
+    confidence: float = 0.98
+    """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
+    smoothing: float = 0.3
+    """How much of the estimates of earlier batches is kept."""
+    buffer: float = 0.0
+    """With the expected criterion a threshold binds up to so many standard errors above it."""
+    on_none: OnNone = "skip"
+    """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
+    rule: Rule = "cone"
+    """How gradients are combined: the paper's cones, or one of `lexicone.baselines`."""
+    weights: tuple[float, ...] = ()
+    """Of the rule ``"linear"``: one for each objective; all the same by default."""
+    penalty: float = 10.0
+    """Of the rule ``"penalty"``: the price of a unit below a threshold."""
+    multiplier_rate: float = 0.05
+    """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
+
+    traced: ClassVar[tuple[str, ...]] = (
+        "delta",
+        "gamma",
+        "decay",
+        "entropy",
+        "explore",
+        "learning_rate",
+        "critic_rate",
+        "confidence",
+        "smoothing",
+        "buffer",
+        "penalty",
+        "multiplier_rate",
+    )
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_choices(
+            self,
+            criterion=Criterion,
+            optimizer=Optimizer,
+            method=Method,
+            on_none=OnNone,
+            rule=Rule,
+        )
+
+    @property
+    def active_constraints(self) -> bool:
+        """Whether a threshold with room to spare lets go.
+
+        In expectation what is above a threshold may be spent. With whole episodes nothing is above: utilities end at
+        the threshold.
+        """
+        return self.criterion == "expected"
+
+    def init(self, problem: Problem, key: Any) -> State:
+        """A run before its first update."""
+        num_states, num_actions, _ = problem.env.next_state.shape
+        count = problem.env.reward.shape[-1]
+        inputs = num_states if problem.features is None else problem.features.shape[1]
+        policy_key, critic_key = jax.random.split(key)
+        policy = Network(inputs, self.hidden, num_actions, policy_key, last_scale=0.01)
+        critics = Critics(inputs, self.hidden, count, critic_key, last_scale=0.01)
+        dtype = problem.env.reward.dtype
+        return State(
+            policy,
+            critics,
+            make_optimizer(self).init(cast(Any, policy)),
+            optax.adam(self.critic_rate).init(cast(Any, critics)),
+            jnp.zeros(count, dtype),
+            jnp.zeros((), dtype),
+            start_multipliers(count, dtype),
+        )
+
+    def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
+        """``ln π`` of every state."""
+        return log_policy(state.policy, problem.features)
+
+    def gather(
+        self,
+        problem: Problem,
+        state: State,
+        log_table: Float[Array, "S A"],
+        key: Any,
+        share: Array,
+    ) -> tuple[State, Batch]:
+        """Run a batch with the present policy and sum up what it says; the state takes note of the estimates."""
+        episodes = collect(
+            problem.env,
+            jnp.exp(log_table),
+            key,
+            episodes=self.batch,
+            max_steps=self.max_steps,
+        )
+        aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
+        size = jnp.max(jnp.abs(problem.env.reward), axis=(0, 1, 2))
+        reward = aim.reward / jnp.where(size > 0, size, 1.0)[None, None]
+        table = jax.lax.stop_gradient(state.critics(problem.features))
+        value = table[episodes.state]
+        last = jnp.where(episodes.terminated[:, None], 0.0, table[episodes.last])
+        advantage = advantages(reward, value, last, episodes.alive, self.gamma, self.decay)
+        credit = normalized(advantage, episodes.alive)
+        often = visits(episodes, log_table)
+        whole = spread_credit(
+            episodes._replace(action=jnp.zeros_like(episodes.action)),
+            advantage + value,
+            log_table[:, :1],
+        )[..., 0]
+        kept = self.smoothing
+        standing = kept * state.standing + (1 - kept) * aim.values
+        weight = kept * state.weight + (1 - kept)
+        batch = Batch(
+            episodes,
+            spread_credit(episodes, jnp.maximum(credit, 0.0), log_table),
+            spread_credit(episodes, jnp.minimum(credit, 0.0), log_table),
+            often,
+            whole.T / jnp.maximum(often, 1.0)[:, None],
+            standing / weight,
+            aim.limits,
+            jnp.std(episodes.returns, axis=0) / jnp.sqrt(self.batch * (1 + kept) / (1 - kept)),
+        )
+        return state._replace(standing=standing, weight=weight), batch
+
+    def climb(
+        self,
+        state: State,
+        batch: Batch,
+        log_table: Float[Array, "S A"],
+        pull_back: Any,
+        credit: Float[Array, "K S A"],
+        share: Array,
+    ) -> tuple[State, Step]:
+        """One step of the policy along the direction of the K gradients that ``credit`` makes."""
+        slope = -jnp.exp(log_table) * (1 + log_table)  # of the entropy −Σ π ln π, by ln π
+        left = jnp.maximum(1 - share / self.explore, 0.0)
+        bonus = self.entropy * left * batch.visits[:, None] * slope
+        steps = jnp.maximum(batch.episodes.steps, 1).astype(credit.dtype)
+        gradients = pull_back_all(pull_back, (credit + bonus[None]) / steps)
+        multipliers = state.multipliers
+
+        def choose(products: Float[Array, "K K"]) -> Direction:
+            return apply_rule(self, products, batch.values, batch.limits, batch.error, multipliers)
+
+        step = take_step(
+            optax.chain(make_optimizer(self), optax.scale(cast(float, 1 - share))),
+            (state.optimizer, optax.EmptyState()),
+            state.policy,
+            gradients,
+            choose,
+        )
+        return state._replace(policy=step.parameters, optimizer=step.optimizer[0]), step
+
+    def assess(self, problem: Problem, state: State, batch: Batch) -> State:
+        """One step of the critics towards what the batch says, state by state."""
+        steps = jnp.maximum(batch.episodes.steps, 1).astype(batch.target.dtype)
+
+        def error(critics: Critics) -> Array:
+            off = critics(problem.features) - batch.target
+            return 0.5 * jnp.sum(batch.visits[:, None] * off**2) / steps
+
+        slope = jax.grad(error)(state.critics)
+        optimizer = optax.adam(self.critic_rate)
+        updates, kept = optimizer.update(slope, state.critic_optimizer, cast(Any, state.critics))
+        critics = optax.apply_updates(cast(Any, state.critics), updates)
+        return state._replace(critics=cast(Critics, critics), critic_optimizer=kept)

@@ -1,0 +1,107 @@
+"""The compiled program behind `train`: a loop over updates, and a ``vmap`` over runs around each of them."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from lexicone.learner import join
+from lexicone.rollout import RUNS, Problem
+from lexicone.trained import Run
+
+__all__ = ["advance", "begin", "run_keys", "slice_runs"]
+
+
+@partial(jax.jit, static_argnames=("form", "rows", "snapshots"))
+def begin(
+    form: Any, problem: Problem, numbers: dict[str, Array], keys: Any, rows: int, snapshots: int
+) -> Run:
+    """All runs before their first update."""
+
+    def one(numbers: dict[str, Array], key: Any) -> tuple[Any, dict[str, Array]]:
+        learner, own = _own(form, problem, numbers)
+        state = learner.init(own, jax.random.fold_in(key, 0))
+        metrics = jax.eval_shape(learner.update, own, state, key, jnp.zeros(()))[1]
+        return state, jax.tree.map(lambda m: jnp.zeros(m.shape, m.dtype), metrics)
+
+    states, empty = jax.vmap(one, axis_name=RUNS)(numbers, keys)
+    log = jax.tree.map(lambda m: jnp.zeros((rows, *m.shape), m.dtype), empty)
+    shape = (snapshots, keys.shape[0], *problem.env.next_state.shape[:2])
+    return Run(jnp.int32(0), states, log, jnp.zeros(shape, problem.env.reward.dtype))
+
+
+@partial(jax.jit, static_argnames=("form",))
+def advance(
+    form: Any,
+    problem: Problem,
+    numbers: dict[str, Array],
+    keys: Any,
+    run: Run,
+    until: Int[Array, ""] | int,
+    total: Int[Array, ""] | int,
+    every: Int[Array, ""] | int,
+) -> Run:
+    """Updates until ``run.update`` reaches ``until``."""
+    count = run.snapshots.shape[0]
+
+    def body(run: Run) -> Run:
+        share = run.update / total
+
+        def one(numbers: dict[str, Array], state: Any, key: Any) -> tuple[Any, dict[str, Array]]:
+            learner, own = _own(form, problem, numbers)
+            return learner.update(own, state, jax.random.fold_in(key, run.update + 1), share)
+
+        states, metrics = jax.vmap(one, axis_name=RUNS)(numbers, run.states, keys)
+        row = run.update // every
+        log = jax.tree.map(lambda sums, m: sums.at[row].add(m), run.log, metrics)
+        run = Run(run.update + 1, states, log, run.snapshots)
+        return run._replace(snapshots=keep(run)) if count else run
+
+    def keep(run: Run) -> Array:
+        place = run.update * count // total
+        due = place > (run.update - 1) * count // total
+
+        def one(numbers: dict[str, Array], state: Any) -> Array:
+            learner, own = _own(form, problem, numbers)
+            return learner.log_policy(own, state)
+
+        return jax.lax.cond(
+            due,
+            lambda kept: kept.at[place - 1].set(
+                jax.vmap(one, axis_name=RUNS)(numbers, run.states).astype(kept.dtype)
+            ),
+            lambda kept: kept,
+            run.snapshots,
+        )
+
+    return jax.lax.while_loop(lambda run: run.update < until, body, run)
+
+
+def _own(form: Any, problem: Problem, numbers: dict[str, Array]) -> tuple[Any, Problem]:
+    """One run's learner and problem."""
+    numbers = dict(numbers)
+    thresholds = numbers.pop("thresholds")
+    return join(form, numbers), problem._replace(thresholds=thresholds)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def run_keys(key: Any, seeds: int, variants: int) -> Any:
+    """A key for each seed, the same ones for every variant: ``[variants·seeds]``."""
+    keys = jax.vmap(partial(jax.random.fold_in, key))(jnp.arange(seeds))
+    return jnp.tile(keys, variants)
+
+
+def slice_runs(run: Run, part: int, parts: int) -> Run:
+    """One of several equal parts of the runs."""
+    if parts == 1:
+        return run
+    size = run.snapshots.shape[1] // parts
+    own = slice(part * size, (part + 1) * size)
+    return Run(
+        run.update,
+        jax.tree.map(lambda leaf: leaf[own], run.states),
+        {name: sums[:, own] for name, sums in run.log.items()},
+        run.snapshots[:, own],
+    )

@@ -1,0 +1,181 @@
+"""What a learner is, and what all learners share.
+
+A learner is a frozen dataclass: its fields are its settings, its methods the algorithm. `train` does the rest (seeds,
+the compiled loop, progress, history, checkpoints). To write your own, give it
+
+    batch, max_steps      fields: episodes per update, and the cap on an episode
+    traced                class attribute: names of fields that hold numbers one may sweep without compiling again
+    init(problem, key)                    -> state: any pytree of arrays
+    update(problem, state, key, share)    -> (state, metrics); share is the part of the training that is over, 0 to 1
+    log_policy(problem, state)            -> [S,A] ln π as it shall be evaluated (dropout off)
+
+`update` is called under ``jit`` and ``vmap``: no Python branches on data. Its metrics are a dictionary of numbers or
+arrays of fixed shape; `progress_metrics` makes the usual ones. Inside, the traced fields of ``self`` are tracers.
+"""
+
+import copy
+import dataclasses
+import math
+from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from lexicone.cone import Direction, Reason, find_direction
+from lexicone.gradients import pair_cosines
+from lexicone.rollout import Episodes, Problem
+
+__all__ = [
+    "Learner",
+    "OnNone",
+    "Optimizer",
+    "check_choices",
+    "check_numbers",
+    "choose_direction",
+    "join",
+    "make_optimizer",
+    "progress_metrics",
+    "split",
+]
+
+Optimizer = Literal["adam", "sgd", "rmsprop"]
+OnNone = Literal["skip", "gradient", "first"]
+_OPTIMIZERS = {"adam": optax.adam, "sgd": optax.sgd, "rmsprop": optax.rmsprop}
+_RANGES = {  # low, high, and whether high itself is allowed; low is, where it is not 0 that would divide
+    "delta": (0.0, math.pi / 2, False),
+    "gamma": (0.0, 1.0, True),
+    "learning_rate": (0.0, math.inf, False),
+    "buffer": (0.0, math.inf, False),
+    "confidence": (0.0, 1.0, True),
+    "entropy": (0.0, math.inf, False),
+    "dropout": (0.0, 1.0, False),
+}
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """See the module's docstring."""
+
+    traced: ClassVar[tuple[str, ...]]
+
+    @property
+    def batch(self) -> int:
+        """Episodes per update."""
+        ...
+
+    @property
+    def max_steps(self) -> int:
+        """The cap on an episode."""
+        ...
+
+    def init(self, problem: Problem, key: Any) -> Any:
+        """The state before the first update."""
+        ...
+
+    def update(
+        self, problem: Problem, state: Any, key: Any, share: Array
+    ) -> tuple[Any, dict[str, Array]]:
+        """One update."""
+        ...
+
+    def log_policy(self, problem: Problem, state: Any) -> Float[Array, "S A"]:
+        """``ln π`` of every state, as it is evaluated."""
+        ...
+
+
+def split(learner: Any) -> tuple[Any, dict[str, float]]:
+    """The form of a learner, for which a program is compiled, and its traced numbers."""
+    numbers = {name: float(getattr(learner, name)) for name in learner.traced}
+    return join(learner, dict.fromkeys(learner.traced, 0.0)), numbers
+
+
+def join(form: Any, numbers: dict[str, Any]) -> Any:
+    """The learner with these numbers, or tracers of them, in place of its own."""
+    whole = copy.copy(form)
+    for name, value in numbers.items():
+        object.__setattr__(whole, name, value)
+    return whole
+
+
+def check_numbers(learner: Any) -> None:
+    """Raise a ValueError for a setting out of its range; fields that a learner does not have are passed over."""
+    names = {field.name for field in dataclasses.fields(learner)}
+    for name in names & {"batch", "max_steps"}:
+        if getattr(learner, name) < 1:
+            raise ValueError(f"{name}: must be at least 1, got {getattr(learner, name)}")
+    for name in sorted(names & set(_RANGES)):
+        low, high, closed = _RANGES[name]
+        value = getattr(learner, name)
+        if not (low <= value < high or (closed and value == high)):
+            end = f"at most {high:g}" if closed else f"below {high:.5g}"
+            raise ValueError(f"{name}: must be at least {low:g} and {end}, got {value}")
+    if "temperature" in names and not 0 < learner.temperature < math.inf:
+        raise ValueError(f"temperature: must be positive and finite, got {learner.temperature}")
+    if "hidden" in names and not all(size >= 1 for size in learner.hidden):
+        raise ValueError(f"hidden: every layer must have at least 1 unit, got {learner.hidden}")
+
+
+def check_choices(learner: Any, **choices: Any) -> None:
+    """Raise a ValueError for a setting that is none of its ``Literal`` type."""
+    for name, kinds in choices.items():
+        if getattr(learner, name) not in get_args(kinds):
+            raise ValueError(
+                f"{name}: expected one of {', '.join(get_args(kinds))}, got {getattr(learner, name)!r}"
+            )
+
+
+def make_optimizer(learner: Any) -> optax.GradientTransformation:
+    """The optax optimiser that the settings ``optimizer`` and ``learning_rate`` name."""
+    return _OPTIMIZERS[learner.optimizer](learner.learning_rate)
+
+
+def choose_direction(
+    learner: Any,
+    products: Float[Array, "K K"],
+    values: Float[Array, " K"],
+    limits: Float[Array, " K-1"],
+) -> Direction:
+    """`find_direction` with a learner's settings, and what its ``on_none`` says where there is none.
+
+    A gradient that vanishes is no direction whatever ``on_none`` says. ``reason`` still tells what was found.
+    """
+    direction = find_direction(
+        products,
+        values,
+        limits,
+        delta=learner.delta,
+        active_constraints=learner.active_constraints,
+        buffer=learner.buffer,
+        method=learner.method,
+    )
+    if learner.on_none == "skip":
+        return direction
+    instead = direction.objective if learner.on_none == "gradient" else 0
+    plain = jax.nn.one_hot(instead, values.shape[0], dtype=direction.weights.dtype)
+    lost = (direction.reason == Reason.STATIONARY) | (direction.reason == Reason.MISSED)
+    return direction._replace(
+        weights=jnp.where(lost, plain, direction.weights), found=direction.found | lost
+    )
+
+
+def progress_metrics(
+    episodes: Episodes,
+    thresholds: Float[Array, " thresholds"],
+    direction: Direction,
+    products: Float[Array, "K K"],
+) -> dict[str, Array]:
+    """What every learner reports of an update; `Trained.history` says what the entries are."""
+    returns = episodes.returns
+    dtype = returns.dtype
+    met = returns[:, :-1] >= jnp.broadcast_to(thresholds, returns[:, :-1].shape)
+    return {
+        "returns": jnp.mean(returns, axis=0),
+        "satisfied": jnp.mean(met.astype(dtype), axis=0),
+        "improved": jax.nn.one_hot(direction.objective, returns.shape[1], dtype=dtype),
+        "found": (direction.reason == Reason.FOUND).astype(dtype),
+        "cosines": pair_cosines(products).astype(dtype),
+        "terminated": jnp.mean(episodes.terminated.astype(dtype)),
+        "steps": episodes.steps.astype(dtype),
+    }

@@ -1,0 +1,217 @@
+"""Lexicographic REINFORCE (section "Using Lexicographic Projection Algorithm in RL", its Algorithm, and the appendix).
+
+One update of the paper's algorithm: run one episode; for every objective o
+
+    F_o = Σ_t R_t,    G_t = R_t + γG_{t+1},    M_o = ∇_θ Σ_t ln π(A_t|S_t)·G_{t+1};
+
+give ``FindDirection(M, F, τ, Δ)`` to Adam. (The paper's M are gradients of losses; all K signs cancel.) The defaults
+are the paper's where it has them, and every liberty is an option. It is silent about γ, the learning rate, the cap on
+episodes, and what to do when no direction is found (here: skip the update).
+
+All K gradients are pulled back together. Without dropout, or with ``masks="state"``, the policy is computed for all
+states at once and the episodes' credit summed by state and action, which is faster still.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from lexicone.cone import Method
+from lexicone.gradients import pull_back_all, take_step
+from lexicone.learner import (
+    OnNone,
+    Optimizer,
+    check_choices,
+    check_numbers,
+    choose_direction,
+    make_optimizer,
+    progress_metrics,
+)
+from lexicone.networks import Network, dropout_masks, log_policy, policy_gradients
+from lexicone.returns import Criterion, discounted_sums, goal, normalized
+from lexicone.rollout import (
+    Episodes,
+    Problem,
+    collect,
+    collect_with,
+    spread_credit,
+    sum_over_steps,
+    visits,
+)
+
+__all__ = ["Reinforce", "State"]
+
+Credit = Literal["returns", "centred", "normalized"]
+Masks = Literal["step", "state"]
+
+
+class State(NamedTuple):
+    """One run under way."""
+
+    policy: Network
+    optimizer: PyTree
+
+
+@dataclass(frozen=True)
+class Reinforce:
+    """Lexicographic REINFORCE. ``Reinforce()`` is the paper's algorithm; a learner for `train`."""
+
+    delta: float = math.radians(20)
+    """Conservativeness Δ, in radians."""
+    gamma: float = 0.99
+    """Discount of the returns in the gradients."""
+    learning_rate: float = 1e-2
+    batch: int = 1
+    """Episodes per update. F and the gradients are means over them."""
+    max_steps: int = 200
+    """Episodes are cut off after so many steps."""
+    optimizer: Optimizer = "adam"
+    hidden: tuple[int, ...] = (128,)
+    """Sizes of the policy's hidden layers; none make it a table."""
+    dropout: float = 0.6
+    masks: Masks = "step"
+    """New dropout masks at every step, or one for each state in an update: faster, but not the same algorithm."""
+    temperature: float = 10.0
+    """Of the softmax over actions."""
+    method: Method = "sequential"
+    active_constraints: bool = False
+    buffer: float = 0.0
+    """As in `find_direction`, these three."""
+    on_none: OnNone = "skip"
+    """Without a direction: skip the update, follow the current objective's gradient, or the first's."""
+    discounted_values: bool = False
+    """Whether F, too, is discounted."""
+    criterion: Criterion = "expected"
+    """What a threshold means: see `returns.goal`."""
+    confidence: float = 0.9
+    """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
+    credit: Credit = "returns"
+    """The weight of ``ln π``: returns; less their mean over the batch; and divided by their deviation."""
+    entropy: float = 0.0
+    """Weight of the policy's entropy in every objective, falling to 0 in a straight line over the training."""
+
+    traced: ClassVar[tuple[str, ...]] = (
+        "delta",
+        "gamma",
+        "learning_rate",
+        "temperature",
+        "buffer",
+        "confidence",
+        "entropy",
+    )
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_choices(
+            self,
+            method=Method,
+            optimizer=Optimizer,
+            on_none=OnNone,
+            criterion=Criterion,
+            credit=Credit,
+            masks=Masks,
+        )
+        if self.discounted_values and self.criterion == "episode":
+            raise ValueError('discounted_values: with criterion="episode" F is a share of episodes')
+        if self.entropy and self.dropout and self.masks == "step":
+            raise ValueError('entropy: needs dropout=0 or masks="state"')
+
+    def init(self, problem: Problem, key: Any) -> State:
+        """A run before its first update."""
+        num_states, num_actions, _ = problem.env.next_state.shape
+        inputs = num_states if problem.features is None else problem.features.shape[1]
+        policy = Network(inputs, self.hidden, num_actions, key)
+        return State(policy, make_optimizer(self).init(cast(Any, policy)))
+
+    def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
+        """``ln π`` of every state, dropout off."""
+        return log_policy(state.policy, problem.features, self.temperature)
+
+    def update(
+        self, problem: Problem, state: State, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """Collect a batch with the present policy, dropout on, and learn from it."""
+        mask_key, episode_key = jax.random.split(key)
+        if self.dropout and self.masks == "step":
+            return self._update_by_step(problem, state, mask_key, episode_key)
+        rows = problem.env.next_state.shape[0]
+        masks = dropout_masks(state.policy, rows, self.dropout, mask_key)
+        log_table, pull_back = jax.vjp(
+            lambda policy: log_policy(policy, problem.features, self.temperature, masks),
+            state.policy,
+        )
+        episodes = collect(
+            problem.env,
+            jnp.exp(log_table),
+            episode_key,
+            episodes=self.batch,
+            max_steps=self.max_steps,
+        )
+
+        def gradients(credit: Array) -> PyTree:
+            totals = spread_credit(episodes, credit, log_table)
+            bonus = self.entropy * (1 - share) * visits(episodes, log_table)
+            slope = -jnp.exp(log_table) * (1 + log_table)  # of the entropy −Σ π ln π, by ln π
+            return pull_back_all(pull_back, totals + (bonus[:, None] * slope)[None])
+
+        return self.learn(problem, state, episodes, gradients)
+
+    def _update_by_step(
+        self, problem: Problem, state: State, mask_key: Any, episode_key: Any
+    ) -> tuple[State, dict[str, Array]]:
+        """With new masks at every step: these are kept, so that the gradients see the network that acted."""
+
+        def seen(states: Array) -> Array:
+            return states if problem.features is None else problem.features[states]
+
+        def act(states: Array, time: Array) -> tuple[Array, Any]:
+            masks = dropout_masks(state.policy, self.batch, self.dropout, mask_key, time)
+            return jnp.exp(log_policy(state.policy, seen(states), self.temperature, masks)), masks
+
+        episodes, masks = collect_with(
+            problem.env, act, episode_key, episodes=self.batch, max_steps=self.max_steps
+        )
+
+        def part(credit: Array, states: Array, actions: Array, masks: Any) -> PyTree:
+            return policy_gradients(
+                state.policy, seen(states), actions, credit, self.temperature, masks
+            )
+
+        def gradients(credit: Array) -> PyTree:
+            arrays = (episodes.state, episodes.action, masks)
+            return sum_over_steps(part, credit, episodes.alive, *arrays)
+
+        return self.learn(problem, state, episodes, gradients)
+
+    def learn(
+        self,
+        problem: Problem,
+        state: State,
+        episodes: Episodes,
+        gradients: Callable[[Float[Array, "T N K"]], PyTree],
+    ) -> tuple[State, dict[str, Array]]:
+        """The update after the collection, wherever the episodes come from.
+
+        ``gradients`` takes the credit of every step to the K gradients of ``Σ_t ln π(a_t|s_t)·credit_t``.
+        """
+        aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
+        credit = discounted_sums(aim.reward, self.gamma)
+        values = aim.values
+        if self.discounted_values:
+            values = jnp.mean(discounted_sums(episodes.reward, self.gamma)[0], axis=0)
+        if self.credit != "returns":
+            credit = normalized(credit, episodes.alive, scale=self.credit == "normalized")
+        step = take_step(
+            make_optimizer(self),
+            state.optimizer,
+            state.policy,
+            jax.tree.map(lambda g: g / self.batch, gradients(credit)),
+            lambda products: choose_direction(self, products, values, aim.limits),
+        )
+        metrics = progress_metrics(episodes, problem.thresholds, step.direction, step.products)
+        return State(step.parameters, step.optimizer), metrics
