@@ -24,9 +24,10 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
-demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, solve its maze, draw both
+demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, solve one of its mazes, learn another, draw all
 	$(BIN)/lexicone reproduce lpa --out runs/lpa
 	$(BIN)/lexicone solve maze:extended --set objectives=path --thresholds -3 --out runs/maze
+	$(BIN)/lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000 --out runs/train
 
 test: lint types  ## install the development extra, then lint, type check and test
 	$(BIN)/python -m pytest -n auto
@@ -50,6 +51,7 @@ bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, on
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/tlq.py
 	$(BIN)/python benchmarks/augment.py
+	$(BIN)/python benchmarks/reinforce.py
 
 figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
 	$(BIN)/lexicone figure all --out runs/figures

@@ -22,7 +22,17 @@ from lexicone.trained import load
 from test_cli import modules_after
 
 SMALL = ["hidden=8", "dropout=0", "temperature=1", "batch=4", "max_steps=10"]
-TRAIN = ["maze:small", "--thresholds", "0.5", "--seeds", "2", "--episodes", "8000"]
+TRAIN = [
+    "maze:small",
+    "--thresholds",
+    "0.5",
+    "--learner",
+    "reinforce",
+    "--seeds",
+    "2",
+    "--episodes",
+    "8000",
+]
 
 
 def run(command, arguments):

@@ -129,6 +129,8 @@ class ActorCritic:
             on_none=OnNone,
             rule=Rule,
         )
+        if not 0 < self.explore <= 1:
+            raise ValueError(f"explore: must be above 0 and at most 1, got {self.explore}")
 
     @property
     def active_constraints(self) -> bool:
@@ -143,6 +145,10 @@ class ActorCritic:
         """A run before its first update."""
         num_states, num_actions, _ = problem.env.next_state.shape
         count = problem.env.reward.shape[-1]
+        if self.weights and len(self.weights) != count:
+            raise ValueError(
+                f"weights: the task has {count} objectives, got {len(self.weights)} weights"
+            )
         inputs = num_states if problem.features is None else problem.features.shape[1]
         policy_key, critic_key = jax.random.split(key)
         policy = Network(inputs, self.hidden, num_actions, policy_key, last_scale=0.01)

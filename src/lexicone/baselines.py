@@ -9,7 +9,6 @@
 - ``penalty``: the last objective, less a price for every unit below a threshold.
 """
 
-import math
 from typing import Any, Literal
 
 import jax.numpy as jnp
@@ -102,5 +101,5 @@ def update_multipliers(
     rate: Float[Array, ""] | float,
 ) -> Float[Array, " thresholds"]:
     """A step of the duals: up while a threshold is missed, down to 0 while it is met."""
-    missing = jnp.where(jnp.isfinite(limits), limits - values[:-1], math.copysign(0.0, 1))
+    missing = jnp.where(jnp.isfinite(limits), limits - values[:-1], 0.0)
     return jnp.clip(multipliers + rate * missing, 0.0, _MOST)

@@ -19,6 +19,7 @@ from lexicone import __version__
 from lexicone.cli_compare import Augment, Compare
 from lexicone.cli_experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
 from lexicone.cli_front import Pareto
+from lexicone.cli_learners import CompareLearners
 from lexicone.cli_models import Show, Solve, Tasks, check_folder, plain_numbers
 from lexicone.cli_tlq import Inspect, ReproduceTlq
 from lexicone.cli_train import Evaluate, Train
@@ -220,6 +221,7 @@ Command: Any = (
     | _named("pareto", Pareto)
     | _named("train", Train)
     | _named("evaluate", Evaluate)
+    | _named("compare-learners", CompareLearners)
     | _named("compare", Compare)
     | _named("augment", Augment)
     | _named("inspect", Inspect)

@@ -30,10 +30,10 @@ class Train:
     Interrupted or killed, it goes on with --resume and ends as if nothing had happened.
 
     Examples:
-      lexicone train maze:concave --thresholds 0.5
-      lexicone train maze:concave --thresholds 0.9 --settings batch=16 dropout=0 temperature=1 entropy=0.5
-      lexicone train maze:extended --set objectives=path --thresholds 0 --settings gamma=0.91 --delta-deg 10
-      lexicone train space-traders --thresholds 0.88 --episodes 20000 --out runs/traders --resume
+      lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000
+      lexicone train maze:extended --set objectives=path --thresholds -3
+      lexicone train maze:extended --set objectives=path --thresholds 0 --learner reinforce --settings gamma=0.91
+      lexicone train space-traders --thresholds 0.88 --out runs/traders --resume
     """
 
     task: Positional[str]
@@ -42,13 +42,13 @@ class Train:
     """K−1 thresholds on returns, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
-    learner: str = "reinforce"
-    """Which learner: reinforce is the paper's algorithm."""
+    learner: str = "ppo"
+    """Which learner: ppo, a2c, or reinforce, the paper's algorithm."""
     settings: tuple[str, ...] = ()
     """Settings of the learner, as NAME=VALUE; a wrong name lists them all."""
     delta_deg: float | None = None
     """Conservativeness Δ in degrees, 0 to below 90, instead of the learner's own."""
-    episodes: int = 4000
+    episodes: int = 20_000
     """How many episodes each seed learns from."""
     seeds: int = 10
     """How many independent runs."""
@@ -224,13 +224,20 @@ def _draw(trained: Any, results: dict[str, Any], task: str, out: Path) -> None:
     plots.save(figure, out / "history")
     if trained.mdp.layout is None:
         return
+    from lexicone.plots_compare import Panel, beside
+    from lexicone.solve import solve
+
     best = int(np.argmax(results["success"]))
     table = trained.policy(best)
     table = np.where(table < _RARE, 0.0, table)
     table /= table.sum(axis=1, keepdims=True)
-    title = f"seed {best}: {results['success'][best]:.0%} of episodes succeed"
-    figure = plots.draw_maze(trained.mdp, table, title=title)
-    plots.save(figure, out / "policy")
+    exact = solve(trained.mdp, trained.order)
+    visited = np.ones_like(table)
+    panels = [
+        Panel(f"seed {best}: met {results['success'][best]:.0%}", table, visited),
+        Panel("exact, in expectation", exact.policy, exact.occupancy),
+    ]
+    plots.save(beside(trained.mdp, panels), out / "policy")
 
 
 def _vector(values: Any) -> str:

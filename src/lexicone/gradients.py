@@ -69,7 +69,7 @@ def pull_back_all(
 ) -> PyTree:
     """K gradients from one forward pass: ``pull_back`` is from ``jax.vjp``, and each cotangent is one objective's.
 
-    For a table of ``ln π(a|s)`` the cotangents ``[K,S,A]`` of `rollout.totals_by_choice` give K policy gradients.
+    For a table of ``ln π(a|s)`` the cotangents ``[K,S,A]`` of `rollout.spread_credit` give K policy gradients.
     """
     (gradients,) = jax.vmap(pull_back)(cotangents)
     return gradients

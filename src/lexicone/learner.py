@@ -51,6 +51,11 @@ _RANGES = {  # low, high, and whether high itself is allowed; low is, where it i
     "confidence": (0.0, 1.0, True),
     "entropy": (0.0, math.inf, False),
     "dropout": (0.0, 1.0, False),
+    "decay": (0.0, 1.0, True),
+    "smoothing": (0.0, 1.0, False),
+    "critic_rate": (0.0, math.inf, False),
+    "penalty": (0.0, math.inf, False),
+    "multiplier_rate": (0.0, math.inf, False),
 }
 
 

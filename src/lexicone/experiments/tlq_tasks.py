@@ -23,13 +23,19 @@ from lexicone.tlq_rules import (
     relative_slack,
 )
 
-__all__ = ["claim_fruit_tree", "claim_space_traders", "claim_treasure", "scalarised"]
+__all__ = [
+    "claim_fruit_tree",
+    "claim_space_traders",
+    "claim_treasure",
+    "scalarised",
+    "shortest_ways",
+]
 
 
 def claim_treasure(config: Any, watch: Watch) -> Finding:
     """Claim 6: every point of the concave front by moving τ; linear scalarisation reaches the hull only."""
     mdp = deep_sea_treasure()
-    front = _shortest_ways(mdp)
+    front = shortest_ways(mdp)
     found, mixed = [], []
     for worth, _ in watch(front, "claim 6: deep sea treasure"):
         found.append(tuple(tlq_iterate(mdp, Order([worth]), "gabor").values.tolist()))
@@ -85,7 +91,7 @@ def scalarised(mdp: MDP, weights: np.ndarray) -> tuple[float, ...]:
     return tuple(evaluate(mdp, policy).tolist())
 
 
-def _shortest_ways(mdp: MDP) -> list[tuple[float, float]]:
+def shortest_ways(mdp: MDP) -> list[tuple[float, float]]:
     """(treasure, time) of the shortest way to each treasure, as far as none dominates it."""
     (start,) = np.flatnonzero(mdp.initial)
     away = csgraph.dijkstra(mdp.graph, indices=int(start), unweighted=True)

@@ -1,0 +1,64 @@
+"""The subcommand ``lexicone compare-learners``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from lexicone.cli_models import check_folder
+
+__all__ = ["CompareLearners"]
+
+
+@dataclass(frozen=True)
+class CompareLearners:
+    """Which learner succeeds on which task, on how many seeds: the paper's, ours, and baselines.
+
+    Tasks: exp1, exp1-expected, exp1-low, exp1-low-expected, exp2, exp2-expected, space-traders, treasure, fruit-tree,
+    delta (Δ from 2° to 20° on the fruit tree), and when asked for fruit-tree-6 and fruit-tree-7.
+    Learners: reinforce (the paper's), a2c, ppo, and PPO with other rules: half-space, lagrangian, linear, penalty.
+    Writes results.json after each cell; run again, it goes on where it stopped.
+
+    Examples:
+      lexicone compare-learners --tasks exp1 exp2 --learners reinforce ppo
+      lexicone compare-learners --seeds 100 --out results
+      lexicone compare-learners --tasks fruit-tree delta --learners ppo --leaves 4
+    """
+
+    tasks: tuple[str, ...] = ()
+    """Which tasks; all but the two larger trees by default."""
+    learners: tuple[str, ...] = ()
+    """Which learners; all by default."""
+    seeds: int = 10
+    """How many independent runs in each cell."""
+    seed: int = 0
+    """Where all randomness comes from."""
+    updates: int = 300
+    """Updates of PPO; the others learn from as many episodes."""
+    evaluation: int = 1000
+    """Episodes by which each policy is judged."""
+    leaves: int = 20
+    """Desired leaves of each fruit tree."""
+    out: Path = Path("runs/learners")
+    """The folder to write to: results.json, table.md and figures."""
+
+    def run(self, console: Console) -> None:
+        """Runs what is missing, prints and draws."""
+        check_folder(self.out)
+        from lexicone.experiments import learners, learners_report
+
+        study = learners.Study(
+            tasks=self.tasks or learners.Study.tasks,
+            learners=self.learners or learners.Study.learners,
+            seeds=self.seeds,
+            updates=self.updates,
+            evaluation=self.evaluation,
+            leaves=self.leaves,
+            key=self.seed,
+        )
+        results = learners.run(study, self.out, console=console)
+        learners_report.report(results, console)
+        (self.out / "table.md").write_text(learners_report.as_markdown(results))
+        with console.status("drawing …"):
+            learners_report.draw(results, self.out)
+        console.print(f"results.json, table.md and figures (PNG, SVG) are in {self.out}/")

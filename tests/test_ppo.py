@@ -1,0 +1,294 @@
+"""PPO and A2C, and PPO with every rule of `lexicone.baselines`: the probe ladder, and what `train` promises of them."""
+
+import importlib
+import math
+from dataclasses import fields, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lexicone.a2c import A2C
+from lexicone.engine import advance
+from lexicone.mdp import MDP
+from lexicone.order import Order
+from lexicone.ppo import PPO
+from lexicone.solve import solve
+from lexicone.train import train, train_many
+from lexicone.trained import load
+from small_models import drawn
+
+module = importlib.import_module("lexicone.train")
+
+# Models of one shape (4 states, of which 3 is the end; 2 actions, 2 successors, 2 objectives), one number of runs and
+# of updates, and all settings given: each learner is compiled once, and none of this depends on defaults.
+SETTINGS = {
+    "delta": math.radians(2),
+    "gamma": 1.0,
+    "decay": 0.95,
+    "entropy": 0.0,
+    "learning_rate": 0.05,
+    "critic_rate": 0.05,
+    "batch": 64,
+    "max_steps": 5,
+    "hidden": (),
+    "confidence": 0.95,
+    "smoothing": 0.5,
+    "buffer": 1.0,
+}
+LEARNERS = {
+    "ppo": PPO(**SETTINGS, epochs=3, clip=0.2),
+    "a2c": A2C(**SETTINGS, critic_steps=3),
+    "half-space": PPO(**SETTINGS, epochs=3, rule="half_space"),
+    "lagrangian": PPO(**SETTINGS, epochs=3, rule="lagrangian", multiplier_rate=0.2),
+    "linear": PPO(**SETTINGS, epochs=3, rule="linear", weights=(1.0, 3.0)),
+    "penalty": PPO(**SETTINGS, epochs=3, rule="penalty", penalty=10.0),
+}
+OURS = ("ppo", "a2c")
+UPDATES = 120
+ALWAYS = Order([-math.inf])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compile_quickly():
+    """Compilation dominates here, and these programs are tiny."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+our_learners = pytest.mark.parametrize("name", OURS)
+
+
+def model(edges, start=(1, 0, 0, 0)):
+    one = drawn(4, edges, terminal=[3])
+    return MDP(
+        next_state=np.repeat(one.next_state, 2, axis=2),
+        probability=np.repeat(one.probability / 2, 2, axis=2),
+        reward=np.repeat(one.reward, 2, axis=2),
+        initial=np.array(start, float),
+        terminal=one.terminal,
+    )
+
+
+def probe(name, edges, order=ALWAYS, start=(1, 0, 0, 0), features=None, **changes):
+    return run(
+        replace(LEARNERS[name], **changes),
+        order,
+        mdp=edges if isinstance(edges, MDP) else model(edges, start),
+        features=np.eye(4) if features is None else features,
+    )
+
+
+def run(learner, order=ALWAYS, *, mdp, seeds=2, **options):
+    given = {"seeds": seeds, "updates": UPDATES, "features": np.eye(4), **options}
+    return train(mdp, order, learner, **given)
+
+
+@every_learner
+def test_probe_constant_reward(name):
+    trained = probe(name, {0: [(3, (1.5, -2))] * 2})
+    np.testing.assert_allclose(trained.history["returns"], np.full((2, UPDATES, 2), (1.5, -2)))
+    assert not trained.history["found"].any()  # nothing is better than anything
+    critics = trained.run.states.critics
+    values = jax.vmap(lambda critics: critics(jnp.eye(4)))(critics)
+    np.testing.assert_allclose(values[:, 0], [[1, -1]] * 2, atol=0.02)  # in units of the reward
+
+
+@every_learner
+def test_probe_action_matters(name):
+    choice = {0: [(3, (0, 0)), (3, (0, 1))]}
+    assert probe(name, choice).values()[:, 1].min() > 0.95
+    assert probe(name, choice, learning_rate=0.0).values()[:, 1].max() < 0.7
+
+
+@every_learner
+def test_probe_observation_matters(name):
+    edges = {0: [(3, (0, 1)), (3, (0, 0))], 1: [(3, (0, 0)), (3, (0, 1))]}
+    start = (0.5, 0.5, 0, 0)
+    assert probe(name, edges, start=start).values()[:, 1].min() > 0.95
+    blind = probe(name, edges, start=start, features=np.ones((4, 4)))
+    np.testing.assert_allclose(blind.values()[:, 1], 0.5)
+
+
+@every_learner
+def test_probe_discount_matters(name):
+    wait = {0: [(3, (0, 0.8)), (1, (0, 0))], 1: [(2, (0, 0))], 2: [(3, (0, 1))]}
+    patient, hasty = (probe(name, wait, gamma=g).values()[:, 1] for g in (1.0, 0.5))
+    assert patient.min() > 0.97
+    assert hasty.max() < 0.85
+
+
+CONFLICT = {0: [(3, (1, 0)), (3, (0, 1))]}
+
+
+@pytest.mark.parametrize("name", ["ppo", "a2c", "half-space", "lagrangian", "penalty"])
+def test_probe_conflict_ends_at_the_optimum_of_the_linear_program(name):
+    order = Order([0.5])
+    trained = probe(name, CONFLICT, order)
+    exact = solve(trained.mdp, order)
+    np.testing.assert_allclose(exact.values, [0.5, 0.5])
+    assert np.abs(trained.gap(exact)).max() < 0.12
+    ignoring = probe(name, CONFLICT)
+    assert order.gap(ignoring.values(), exact.values)[:, 0].min() > 0.35
+    strict = probe(name, CONFLICT, Order([0.9]))
+    assert strict.values()[:, 0].min() > 0.75
+
+
+def test_a_weighted_sum_cannot_stop_at_a_threshold():
+    order = Order([0.5])
+    trained = probe("linear", CONFLICT, order)
+    assert trained.gap(solve(trained.mdp, order))[:, 0].min() > 0.4
+
+
+def chances():
+    """A sure 0.6, or 1.2 and 0 with one half each: the mean of both suffices for τ=0.5, but not every episode."""
+    transition = np.zeros((4, 2, 4))
+    transition[0, 0, 3] = transition[1, :, 3] = transition[2, :, 3] = 1
+    transition[0, 1, 1:3] = 0.5
+    reward = np.zeros((4, 2, 2))
+    reward[0, 0], reward[0, 1], reward[1] = (0.6, 0), (0, 1), (1.2, 0)
+    return MDP.from_dense(transition, reward, np.eye(4)[0], np.eye(4, dtype=bool)[3])
+
+
+def test_each_episode_or_the_mean():
+    order = Order([0.5])
+    mean = probe("ppo", chances(), order)
+    each = probe("ppo", chances(), order, criterion="episode")
+    exact = solve(mean.mdp, order)
+    np.testing.assert_allclose(exact.values, [0.6, 1])
+    assert np.abs(mean.gap(exact)).max() < 0.1
+    assert each.evaluate(500).success.min() > 0.93
+    assert mean.evaluate(500).success.max() < 0.7
+    conflict = probe("ppo", CONFLICT, order, criterion="episode")
+    best = solve(conflict.mdp, order, policies="deterministic").values
+    np.testing.assert_allclose(
+        best, [1, 0]
+    )  # in every episode, so that nothing is left for the second
+    assert conflict.evaluate(500).success.min() > 0.9
+
+
+def assert_same(first, second):
+    for ours, theirs in zip(jax.tree.leaves(first.run), jax.tree.leaves(second.run), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@our_learners
+def test_same_key_same_result(name):
+    learner, mdp, order = LEARNERS[name], chances(), Order([0.5])
+    pair = run(learner, order, mdp=mdp)
+    assert_same(run(learner, order, mdp=mdp), pair)
+    assert not np.allclose(run(learner, order, mdp=mdp, key=1).policies, pair.policies)
+    assert not np.allclose(pair.policies[0], pair.policies[1])
+
+
+@our_learners
+def test_a_run_is_the_same_beside_any_other(name):
+    learner, mdp = LEARNERS[name], chances()
+    first, second = (Order([0.5]), learner), (Order([0.1]), replace(learner, delta=0.2, gamma=0.5))
+    options = {"seeds": 1, "updates": UPDATES, "features": np.eye(4)}
+    many = train_many(mdp, [first, second], **options)
+    for ours, (order, own) in zip(many, (first, second), strict=True):
+        pair = run(own, order, mdp=mdp)
+        np.testing.assert_array_equal(ours.history["returns"][0], pair.history["returns"][0])
+        np.testing.assert_allclose(ours.policies[0], pair.policies[0], atol=1e-9)
+    assert not np.allclose(many[0].policies, many[1].policies)
+
+
+def test_a_run_is_the_same_alone():
+    learner, mdp, order = LEARNERS["penalty"], chances(), Order([0.5])
+    pair, alone = (run(learner, order, mdp=mdp, seeds=n) for n in (2, 1))
+    np.testing.assert_array_equal(alone.history["returns"][0], pair.history["returns"][0])
+    np.testing.assert_allclose(alone.policies[0], pair.policies[0], atol=1e-9)
+
+
+@every_learner
+def test_compiled_once_for_all_numbers(name):
+    learner, mdp = LEARNERS[name], chances()
+    run(learner, mdp=mdp)
+    before = advance._cache_size()
+    numbers = {key: 0.5 * getattr(learner, key) for key in learner.traced}
+    changed = run(replace(learner, **numbers), Order([0.3]), mdp=mdp, key=4)
+    assert changed.run.update == UPDATES
+    run(learner, mdp=model(CONFLICT))
+    assert advance._cache_size() == before
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["ppo", "a2c", "lagrangian"])
+def test_a_killed_run_resumes_to_the_same_end(name, tmp_path, monkeypatch):
+    path, pieces = tmp_path / "run.safetensors", module._in_pieces
+    monkeypatch.setattr(module, "_SAVE", 0.0)
+    looks = iter(range(2))
+
+    def fragile(run, total, go_on, save, show):
+        def look(run):
+            if next(looks, None) is None:
+                raise Killed
+            show(run)
+
+        return pieces(run, total, go_on, save, look)
+
+    options = {"mdp": chances(), "checkpoint": path}
+    learner, order = LEARNERS[name], Order([0.55])
+    whole = run(learner, order, mdp=chances())
+    monkeypatch.setattr(module, "_in_pieces", fragile)
+    with pytest.raises(Killed):
+        run(learner, order, **options)
+    half = load(path)
+    assert 0 < int(half.run.update) < UPDATES
+    assert half.learner == learner
+    monkeypatch.setattr(module, "_in_pieces", pieces)
+    assert_same(run(learner, order, **options, resume=True), whole)
+    assert_same(load(path), whole)
+
+
+def test_estimates_are_a_running_mean():
+    """Which starts from nothing: of constant returns it is these returns."""
+    mdp, learner = model({0: [(3, (1.5, -2))] * 2}), LEARNERS["ppo"]
+    trained = run(learner, mdp=mdp)
+    state = jax.tree.map(lambda leaf: leaf[0], trained.run.states)
+    np.testing.assert_allclose(state.standing / state.weight, [1.5, -2])
+
+
+@pytest.mark.parametrize("learner", [PPO, A2C])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 1.6}, r"^delta: must be at least 0 and below 1.5708, got 1.6"),
+        ({"gamma": 1.1}, r"^gamma: must be at least 0 and at most 1"),
+        ({"learning_rate": -1.0}, r"^learning_rate: must be at least 0"),
+        ({"entropy": math.nan}, r"^entropy: must be at least 0"),
+        ({"confidence": 1.5}, r"^confidence: must be at least 0 and at most 1"),
+        ({"buffer": -0.1}, r"^buffer: must be at least 0"),
+        ({"batch": 0}, r"^batch: must be at least 1, got 0"),
+        ({"max_steps": 0}, r"^max_steps: must be at least 1"),
+        ({"hidden": (8, 0)}, r"^hidden: every layer"),
+    ],
+)
+def test_mistakes_are_named(learner, changes, message):
+    with pytest.raises(ValueError, match=message):
+        learner(**changes)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PPO(epochs=0), r"^epochs: must be at least 1, got 0$"),
+        (lambda: PPO(clip=1.0), r"^clip: must be between 0 and 1, got 1.0$"),
+        (lambda: A2C(critic_steps=0), r"^critic_steps: must be at least 1, got 0$"),
+    ],
+)
+def test_own_mistakes_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("learner", [PPO, A2C])
+def test_what_may_be_swept_are_settings(learner):
+    assert set(learner.traced) <= {field.name for field in fields(learner)}
