@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone.cli_models import build, check_folder, plain_numbers
+from lexicone.cli_models import build, check_folder, make_order, plain_numbers
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
@@ -65,10 +65,10 @@ class Train:
         """Trains, judges, draws."""
         check_folder(self.out)
         mdp = build(self.task, self.set)
-        from lexicone.order import Order
+        from lexicone.solve import solve
         from lexicone.train import train
 
-        order = Order(self.thresholds, names=mdp.objective_names)
+        order = make_order(mdp, self.thresholds, self.task)
         trained = train(
             mdp,
             order,
@@ -80,9 +80,10 @@ class Train:
             checkpoint=self.out / _FILE,
             resume=self.resume,
         )
-        results = judge(trained, 100, False, 1)
+        exact = solve(mdp, order)
+        results = judge(trained, exact, 100, False, 1)
         (self.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-        _draw(trained, results, self.task, self.out)
+        _draw(trained, exact, results, self.task, self.out)
         if self.json:
             print(json.dumps(results, indent=2))
             return
@@ -114,10 +115,12 @@ class Evaluate:
         """Evaluates and prints."""
         if self.episodes < 1:
             raise ValueError(f"--episodes: must be at least 1, got {self.episodes}")
+        from lexicone.solve import solve
         from lexicone.trained import load
 
         trained = load(self.path / _FILE if self.path.is_dir() else self.path)
-        results = judge(trained, self.episodes, self.greedy, self.seed)
+        exact = solve(trained.mdp, trained.order)
+        results = judge(trained, exact, self.episodes, self.greedy, self.seed)
         if self.json:
             print(json.dumps(results, indent=2))
             return
@@ -169,12 +172,9 @@ def _read(name: str, text: str, default: Any) -> Any:
     return value
 
 
-def judge(trained: Any, episodes: int, greedy: bool, seed: int) -> dict[str, Any]:
+def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> dict[str, Any]:
     """Every seed's satisfaction, exact values and gap to the exact optimum, as JSON can hold them."""
-    from lexicone.solve import solve
-
     found = trained.evaluate(episodes, greedy=greedy, seed=seed)
-    exact = solve(trained.mdp, trained.order)
     values = trained.values()
     return {
         "objectives": list(trained.order.labels),
@@ -216,7 +216,7 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
     )
 
 
-def _draw(trained: Any, results: dict[str, Any], task: str, out: Path) -> None:
+def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Path) -> None:
     from lexicone import plots, plots_training
 
     title = f"{task}, {results['learner']}, {trained.seeds} seeds"
@@ -225,13 +225,11 @@ def _draw(trained: Any, results: dict[str, Any], task: str, out: Path) -> None:
     if trained.mdp.layout is None:
         return
     from lexicone.plots_compare import Panel, beside
-    from lexicone.solve import solve
 
     best = int(np.argmax(results["success"]))
     table = trained.policy(best)
     table = np.where(table < _RARE, 0.0, table)
     table /= table.sum(axis=1, keepdims=True)
-    exact = solve(trained.mdp, trained.order)
     visited = np.ones_like(table)
     panels = [
         Panel(f"seed {best}: met {results['success'][best]:.0%}", table, visited),
