@@ -178,7 +178,7 @@ def test_an_update_is_the_papers_algorithm():
 class Spy(Reinforce):
     """Reports its gradients for a credit of 1, and the episodes that it saw."""
 
-    def learn(self, problem, state, episodes, gradients):
+    def climb(self, problem, state, episodes, gradients):
         leaves = jax.tree.leaves(gradients(jnp.ones_like(episodes.reward[..., :1])))
         found = {f"gradient {i}": leaf[0] for i, leaf in enumerate(leaves)}
         return state, {**found, **episodes._asdict()}

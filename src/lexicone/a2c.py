@@ -10,7 +10,7 @@ from lexicone.actor_critic import ActorCritic, State
 from lexicone.baselines import update_multipliers
 from lexicone.learner import progress_metrics
 from lexicone.networks import log_policy
-from lexicone.rollout import Problem
+from lexicone.rollout import Episodes, Problem
 
 __all__ = ["A2C"]
 
@@ -27,14 +27,14 @@ class A2C(ActorCritic):
         if self.critic_steps < 1:
             raise ValueError(f"critic_steps: must be at least 1, got {self.critic_steps}")
 
-    def update(
-        self, problem: Problem, state: State, key: Any, share: Array
+    def learn(
+        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
     ) -> tuple[State, dict[str, Array]]:
-        """Collect a batch and take one step on it."""
+        """Take one step on a batch."""
         log_table, pull_back = jax.vjp(
             lambda policy: log_policy(policy, problem.features), state.policy
         )
-        state, batch = self.gather(problem, state, log_table, key, share)
+        state, batch = self.gather(problem, state, log_table, episodes)
         credit = batch.gain + batch.loss
         state, step = self.climb(state, batch, log_table, pull_back, credit, share)
         state, _ = jax.lax.scan(

@@ -39,6 +39,8 @@ class State(NamedTuple):
     """How much of it has been filled, from 0 to 1."""
     multipliers: Float[Array, " K-1"]
     """Of the Lagrangian rule; others leave them."""
+    scale: Float[Array, " K"]
+    """The largest rewards, known beforehand or seen so far: the critics' unit."""
 
 
 class Batch(NamedTuple):
@@ -143,15 +145,13 @@ class ActorCritic:
 
     def init(self, problem: Problem, key: Any) -> State:
         """A run before its first update."""
-        num_states, num_actions, _ = problem.env.next_state.shape
-        count = problem.env.reward.shape[-1]
+        inputs, actions, count = problem.sizes
         if self.weights and len(self.weights) != count:
             raise ValueError(
                 f"weights: the task has {count} objectives, got {len(self.weights)} weights"
             )
-        inputs = num_states if problem.features is None else problem.features.shape[1]
         policy_key, critic_key = jax.random.split(key)
-        policy = Network(inputs, self.hidden, num_actions, policy_key, last_scale=0.01)
+        policy = Network(inputs, self.hidden, actions, policy_key, last_scale=0.01)
         critics = Critics(inputs, self.hidden, count, critic_key, last_scale=0.01)
         dtype = problem.env.reward.dtype
         return State(
@@ -162,30 +162,46 @@ class ActorCritic:
             jnp.zeros(count, dtype),
             jnp.zeros((), dtype),
             start_multipliers(count, dtype),
+            problem.scale,
         )
 
     def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
         """``ln π`` of every state."""
         return log_policy(state.policy, problem.features)
 
+    def update(
+        self, problem: Problem, state: State, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """Run a batch of episodes with the present policy and learn from it."""
+        episodes = collect(
+            problem.env,
+            jnp.exp(self.log_policy(problem, state)),
+            key,
+            episodes=self.batch,
+            max_steps=self.max_steps,
+        )
+        return self.learn(problem, state, episodes, key, share)
+
+    def act(self, state: State, features: Float[Array, "N D"], key: Any, time: Any) -> Array:
+        """``ln π`` with which an environment is acted in at one time of N episodes."""
+        return log_policy(state.policy, features)
+
+    def learn(
+        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """One update from episodes of the present policy, wherever they come from."""
+        raise NotImplementedError
+
     def gather(
         self,
         problem: Problem,
         state: State,
         log_table: Float[Array, "S A"],
-        key: Any,
-        share: Array,
+        episodes: Episodes,
     ) -> tuple[State, Batch]:
-        """Run a batch with the present policy and sum up what it says; the state takes note of the estimates."""
-        episodes = collect(
-            problem.env,
-            jnp.exp(log_table),
-            key,
-            episodes=self.batch,
-            max_steps=self.max_steps,
-        )
+        """Sum up what a batch of episodes says; the state takes note of the estimates."""
         aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
-        size = jnp.max(jnp.abs(problem.env.reward), axis=(0, 1, 2))
+        size = jnp.maximum(state.scale, jnp.max(jnp.abs(episodes.reward), axis=(0, 1)))
         reward = aim.reward / jnp.where(size > 0, size, 1.0)[None, None]
         table = jax.lax.stop_gradient(state.critics(problem.features))
         value = table[episodes.state]
@@ -211,7 +227,7 @@ class ActorCritic:
             aim.limits,
             jnp.std(episodes.returns, axis=0) / jnp.sqrt(self.batch * (1 + kept) / (1 - kept)),
         )
-        return state._replace(standing=standing, weight=weight), batch
+        return state._replace(standing=standing, weight=weight, scale=size), batch
 
     def climb(
         self,

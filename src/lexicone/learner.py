@@ -9,6 +9,14 @@ the compiled loop, progress, history, checkpoints). To write your own, give it
     update(problem, state, key, share)    -> (state, metrics); share is the part of the training that is over, 0 to 1
     log_policy(problem, state)            -> [S,A] ln π as it shall be evaluated (dropout off)
 
+To train in environments that are Python code, a learner also has what `update` then is made of:
+
+    act(state, features, key, time)       -> [N,A] ln π with which N episodes are acted in at one time
+    learn(problem, state, episodes, key, share)   -> (state, metrics)
+
+Every step of such episodes is a state of its own: ``problem.features`` has a row for each time and episode, time first,
+then a row for the state in which each episode stopped. ``key`` is the same for `learn` and the `act` before it.
+
 `update` is called under ``jit`` and ``vmap``: no Python branches on data. Its metrics are a dictionary of numbers or
 arrays of fixed shape; `progress_metrics` makes the usual ones. Inside, the traced fields of ``self`` are tracers.
 """

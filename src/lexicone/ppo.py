@@ -16,7 +16,7 @@ from lexicone.actor_critic import ActorCritic, State
 from lexicone.baselines import update_multipliers
 from lexicone.learner import progress_metrics
 from lexicone.networks import log_policy
-from lexicone.rollout import Problem
+from lexicone.rollout import Episodes, Problem
 
 __all__ = ["PPO"]
 
@@ -39,12 +39,12 @@ class PPO(ActorCritic):
         if not 0 < self.clip < 1:
             raise ValueError(f"clip: must be between 0 and 1, got {self.clip}")
 
-    def update(
-        self, problem: Problem, state: State, key: Any, share: Array
+    def learn(
+        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
     ) -> tuple[State, dict[str, Array]]:
-        """Collect a batch and take ``epochs`` clipped steps on it."""
+        """Take ``epochs`` clipped steps on a batch."""
         old = self.log_policy(problem, state)
-        state, batch = self.gather(problem, state, old, key, share)
+        state, batch = self.gather(problem, state, old, episodes)
 
         def epoch(state: State, _: Any) -> tuple[State, dict[str, Array]]:
             log_table, pull_back = jax.vjp(

@@ -15,6 +15,7 @@ states at once and the episodes' credit summed by state and action, which is fas
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import jax
@@ -123,9 +124,8 @@ class Reinforce:
 
     def init(self, problem: Problem, key: Any) -> State:
         """A run before its first update."""
-        num_states, num_actions, _ = problem.env.next_state.shape
-        inputs = num_states if problem.features is None else problem.features.shape[1]
-        policy = Network(inputs, self.hidden, num_actions, key)
+        inputs, actions, _ = problem.sizes
+        policy = Network(inputs, self.hidden, actions, key)
         return State(policy, make_optimizer(self).init(cast(Any, policy)))
 
     def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
@@ -141,16 +141,38 @@ class Reinforce:
             return self._update_by_step(problem, state, mask_key, episode_key)
         rows = problem.env.next_state.shape[0]
         masks = dropout_masks(state.policy, rows, self.dropout, mask_key)
-        log_table, pull_back = jax.vjp(
-            lambda policy: log_policy(policy, problem.features, self.temperature, masks),
-            state.policy,
-        )
         episodes = collect(
             problem.env,
-            jnp.exp(log_table),
+            jnp.exp(log_policy(state.policy, problem.features, self.temperature, masks)),
             episode_key,
             episodes=self.batch,
             max_steps=self.max_steps,
+        )
+        return self._learn_table(problem, state, episodes, masks, share)
+
+    def act(self, state: State, features: Float[Array, "N D"], key: Any, time: Any) -> Array:
+        """``ln π`` with which an environment is acted in at one time of N episodes, dropout on."""
+        mask_key, _ = jax.random.split(key)
+        masks = dropout_masks(state.policy, features.shape[0], self.dropout, mask_key, time)
+        return log_policy(state.policy, features, self.temperature, masks)
+
+    def learn(
+        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """The update for episodes from elsewhere, whose every step is a state of its own: see `learner`."""
+        mask_key, _ = jax.random.split(key)
+        times = jnp.arange(episodes.alive.shape[0] + 1)
+        draw = partial(dropout_masks, state.policy, episodes.alive.shape[1], self.dropout, mask_key)
+        masks = jax.tree.map(lambda m: m.reshape(-1, m.shape[-1]), jax.vmap(draw)(times))
+        return self._learn_table(problem, state, episodes, masks, share)
+
+    def _learn_table(
+        self, problem: Problem, state: State, episodes: Episodes, masks: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """With one mask for each state."""
+        log_table, pull_back = jax.vjp(
+            lambda policy: log_policy(policy, problem.features, self.temperature, masks),
+            state.policy,
         )
 
         def gradients(credit: Array) -> PyTree:
@@ -159,7 +181,7 @@ class Reinforce:
             slope = -jnp.exp(log_table) * (1 + log_table)  # of the entropy −Σ π ln π, by ln π
             return pull_back_all(pull_back, totals + (bonus[:, None] * slope)[None])
 
-        return self.learn(problem, state, episodes, gradients)
+        return self.climb(problem, state, episodes, gradients)
 
     def _update_by_step(
         self, problem: Problem, state: State, mask_key: Any, episode_key: Any
@@ -186,16 +208,16 @@ class Reinforce:
             arrays = (episodes.state, episodes.action, masks)
             return sum_over_steps(part, credit, episodes.alive, *arrays)
 
-        return self.learn(problem, state, episodes, gradients)
+        return self.climb(problem, state, episodes, gradients)
 
-    def learn(
+    def climb(
         self,
         problem: Problem,
         state: State,
         episodes: Episodes,
         gradients: Callable[[Float[Array, "T N K"]], PyTree],
     ) -> tuple[State, dict[str, Array]]:
-        """The update after the collection, wherever the episodes come from.
+        """The step of the policy.
 
         ``gradients`` takes the credit of every step to the K gradients of ``Σ_t ln π(a_t|s_t)·credit_t``.
         """

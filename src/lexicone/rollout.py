@@ -19,6 +19,7 @@ __all__ = [
     "RUNS",
     "Episodes",
     "Problem",
+    "Sizes",
     "collect",
     "collect_with",
     "greedy",
@@ -38,13 +39,31 @@ step, to keep runs that have ended as they were.
 """
 
 
+class Sizes(NamedTuple):
+    """Of what goes into networks and comes out of them."""
+
+    inputs: int
+    actions: int
+    objectives: int
+
+
 class Problem(NamedTuple):
     """What a learner works on; a pytree, and all of it may be traced."""
 
     env: Environment
+    """The model. Without one, where episodes come from elsewhere, a model of 0 states."""
     features: Float[Array, "S D"] | None
     """What networks see of each state; None for one-hot vectors."""
-    thresholds: Float[Array, " K-1"]
+    thresholds: Float[Array, " thresholds"]
+    scale: Float[Array, " K"]
+    """The largest reward of each objective, as far as it is known beforehand."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """Known also while the rest is traced."""
+        states, actions, _, objectives = self.env.reward.shape
+        inputs = states if self.features is None else self.features.shape[1]
+        return Sizes(inputs, actions, objectives)
 
 
 class Episodes(NamedTuple):

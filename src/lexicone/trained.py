@@ -256,6 +256,7 @@ def problem_of(mdp: MDP, features: Any, order: Order) -> Problem:
         env,
         None if features is None else jnp.asarray(features, dtype),
         jnp.asarray(order.thresholds, dtype),
+        jnp.max(jnp.abs(env.reward), axis=(0, 1, 2)),
     )
 
 
