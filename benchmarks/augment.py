@@ -5,7 +5,8 @@
 Sizes: states that can be reached, states with budgets, seconds to enumerate them and to solve the augmented model
 exactly. "20 steps unmerged" counts pairs of a state and a budget within 20 steps, without the two merges (budgets
 beyond use, budgets lost for good): it grows without end wherever a loop costs. Subproblems: linear programs that each
-strategy solves for K objectives, of which some can be met together and the next cannot.
+strategy solves for K objectives, of which some can be met together. With one miss the next cannot be met, and what is
+behind it does not matter; with many misses none behind it can.
 """
 
 import argparse
@@ -110,17 +111,20 @@ def chain(count: int, met: int) -> tuple[MDP, Order]:
 def subproblems() -> list[dict[str, Any]]:
     rows = []
     for count in (3, 5, 9, 17, 33):
-        for share in (0.5, 1.0):
-            met = round(share * (count - 1))
+        none, half, every = 0, (count - 1) // 2, count - 1
+        cases = ((half, 1), (every, 0), (half, every - half), (none, every))
+        for met, misses in dict.fromkeys(cases):
             mdp, order = chain(count, met)
-            first = Order([*order.thresholds[: met + 1]] + [-math.inf] * (count - 2 - met))
-            found = {s: search(mdp, first, s) for s in STRATEGIES}
+            limits = [*order.thresholds]
+            limits[met + misses :] = [-math.inf] * (count - 1 - met - misses)
+            found = {s: search(mdp, Order(limits), s) for s in STRATEGIES}
             keys = [f.key for f in found.values()]
             assert all(np.allclose(keys[0], key, atol=1e-6) for key in keys)
             rows.append(
                 {
                     "objectives": count,
                     "met_together": met,
+                    "missed": misses,
                     **{s: f.subproblems for s, f in found.items()},
                 }
             )
@@ -152,7 +156,7 @@ def main() -> None:
         )
     console.print(table)
     counts = subproblems()
-    table = Table("objectives", "met together", *STRATEGIES)
+    table = Table("objectives", "met together", "missed", *STRATEGIES)
     for row in counts:
         table.add_row(*(str(value) for value in row.values()))
     console.print(table)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lexicone.augment import augment, augmentation
 from lexicone.augment_rewards import common_unit
-from lexicone.budget_env import from_table, with_budgets
+from lexicone.budget_env import Transition, from_table, with_budgets
 from lexicone.evaluation import evaluate
 from lexicone.gym import MDPEnv
 from lexicone.gym_budget import BudgetObservation
@@ -56,6 +56,20 @@ def layered(seed, constraints, chance, unit, *, endpoint=False):
         terminal=layer == 3,
     )
     return mdp, Order(unit * rng.integers(-6, 7, constraints))
+
+
+def with_waiting(mdp):
+    """One more action everywhere: to stay and pay nothing."""
+    here = np.arange(mdp.num_states)[:, None, None]
+    wait = np.zeros_like(mdp.probability[:, :1])
+    wait[..., 0] = 1.0
+    return MDP(
+        next_state=np.concatenate([mdp.next_state, np.broadcast_to(here, wait.shape)], axis=1),
+        probability=np.concatenate([mdp.probability, wait], axis=1),
+        reward=np.concatenate([mdp.reward, np.zeros_like(mdp.reward[:, :1])], axis=1),
+        initial=mdp.initial,
+        terminal=mdp.terminal,
+    )
 
 
 def trajectories(mdp):
@@ -143,6 +157,16 @@ class TestTheClaim:
         np.testing.assert_allclose(best[1.0], [-3.0, 0.0])
         np.testing.assert_allclose(solve(augment(mdp, order), order).values, [-2.0, -10.0])
 
+    @pytest.mark.parametrize("rewards", SCALARS)
+    def test_who_never_ends_does_not_escape_a_penalty(self, rewards):
+        """To wait for ever misses the threshold of 1; to end meets it, and costs 1."""
+        mdp = drawn(2, {0: [(0, [0.0, 0.0]), (1, [1.0, -1.0])]}, terminal=(1,))
+        found = augmentation(mdp, Order([1.0]), rewards)
+        lifted = found.lift(solve(found.mdp, Order([])).policy)
+        np.testing.assert_allclose(lifted.values, [1.0, -1.0])
+        assert lifted.chances.overall == 1.0
+        assert solve(mdp, Order([0.0])).values[1] == 0.0  # where nothing is missed, it waits
+
     @given(recipes, st.sampled_from([1.0, 0.9]))
     def test_the_optimum_is_that_of_all_histories(self, recipe, gamma):
         mdp, order = layered(*recipe)
@@ -176,8 +200,10 @@ class TestTheClaim:
 
     @given(recipes)
     def test_two_scalar_rewards_agree_with_the_vector_on_deterministic_models(self, recipe):
-        seed, constraints, _, unit = recipe
+        """Also where an episode may wait for ever: the vector's answer then has to wait, or not, as well."""
+        seed, constraints, waits, unit = recipe
         mdp, order = layered(seed, constraints, False, unit)
+        mdp = with_waiting(mdp) if waits else mdp
         key = solve(augment(mdp, order), order).key
         for rewards in ("accumulated", "penalty"):
             found = augmentation(mdp, order, rewards)
@@ -296,6 +322,13 @@ class TestLifted:
             lifted.advance(lifted.begin(mdp.initial.argmax()), 0, 0, reward)
         with pytest.raises(ValueError, match="state: no episode starts in"):
             lifted.begin(0)
+        for name, call in {
+            "state": lambda: lifted.begin(99),
+            "memory": lambda: lifted.advance(10**6, 0, 0, reward),
+            "action": lambda: lifted.advance(0, 9, 0, reward),
+        }.items():
+            with pytest.raises(ValueError, match=f"{name}: expected a whole number from 0"):
+                call()
 
     def test_a_sure_threshold_can_be_too_dear_to_end(self):
         """With slips every way to the goal may miss −4; who must never miss it stays where it is safe for ever."""
@@ -435,6 +468,28 @@ class TestEdges:
 
 
 class TestRefusals:
+    def test_totals_that_change_for_ever_are_refused_at_once(self):
+        mdp, order = maze("small"), Order([0.5])
+        with pytest.raises(ValueError, match=r"rewards: \"accumulated\" has no end .* \(tiles\)"):
+            augment(mdp, order, "accumulated", max_states=10_000_000)
+        found = augmentation(mdp, order, "penalty")
+        values = found.lift(solve(found.mdp, Order([])).policy).values
+        np.testing.assert_allclose(values, [1.0, 0.0], atol=1e-9)
+
+    @pytest.mark.parametrize("crash", [1e6, 1e9])
+    def test_rewards_too_small_for_their_scale(self, crash):
+        """Three tolls of 1 exceed a budget of 2; beside a crash of 1e9 they would all be one budget."""
+        edges = {s: [(s + 1, [-1.0, 9.0 * (s == 2)]), (4, [-crash, 0.0])] for s in range(3)}
+        edges[0].append((4, [-2.0, 1.0]))
+        mdp, order = drawn(5, edges, terminal=(3, 4)), Order([-2.0])
+        if crash == 1e9:
+            with pytest.raises(ValueError, match=r"tolerance: objective 1 .* size 1 would be lost"):
+                augment(mdp, order)
+        model = augment(mdp, order, tolerance=1e-9 if crash < 1e9 else 1e-11)
+        np.testing.assert_allclose(solve(model, order).values, [-2.0, 1.0], atol=1e-9)
+        far = Order([-1e12])  # decided at the start: its size does not matter
+        assert augment(mdp, far).num_states <= 6
+
     def test_the_size_limit_names_the_objective(self):
         mdp = drawn(
             2,
@@ -464,6 +519,11 @@ class TestRefusals:
             ({"multiplier": -2.0, "rewards": "penalty"}, "multiplier: expected a positive"),
             ({"tolerance": 0.0}, "tolerance: must be"),
             ({"max_states": 0}, "max_states: must be"),
+            ({"max_states": 2.5}, "max_states: must be a whole number"),
+            ({"gamma": "1"}, "gamma: must be"),
+            ({"order": -3.0}, "order: expected an Order or a list"),
+            ({"multiplier": "a", "rewards": "penalty"}, "multiplier: expected a positive"),
+            ({"multiplier": [1.0, 2.0], "rewards": "penalty"}, "multiplier: expected a positive"),
             (
                 {"order": Order([2.0]), "rewards": "penalty"},
                 "multiplier: cannot be computed, as totals",
@@ -475,6 +535,15 @@ class TestRefusals:
         arguments = {"mdp": maze("extended", objectives="path"), "order": Order([-3.0]), **change}
         with pytest.raises(ValueError, match=message):
             augment(**arguments)
+
+    def test_lists_are_taken_too(self):
+        mdp = maze("extended", objectives="path")
+        one, two = (
+            augmentation(mdp, o, "penalty", multiplier=m)
+            for o, m in (([-3.0], [2.0]), (Order([-3.0]), 2.0))
+        )
+        assert one.order == two.order
+        assert one.penalty == two.penalty
 
     def test_a_given_multiplier_replaces_what_cannot_be_computed(self):
         mdp = maze("extended", objectives="path")
@@ -579,6 +648,42 @@ class TestWrappers:
         assert (np.asarray(budget) < 0).any()
         assert (np.asarray(budget) >= 0).any()
 
+    @pytest.mark.parametrize("kind", ["int32", "float32"])
+    def test_whole_rewards_are_not_cut(self, kind):
+        """Four steps of −1 with a budget of 2.5: the clipped rewards add up to −1.5."""
+
+        class Costs(gymnasium.Env):
+            observation_space = gymnasium.spaces.Box(0, 1, (1,))
+            action_space = gymnasium.spaces.Discrete(2)
+            reward_space = gymnasium.spaces.Box(-5, 5, (2,))
+
+            def reset(self, *, seed=None, options=None):
+                return np.zeros(1, np.float32), {}
+
+            def step(self, action):
+                return np.zeros(1, np.float32), np.full(2, -1, kind), False, False, {}
+
+        env = BudgetObservation(Costs(), Order([-2.5]), rewards="clipped")
+        env.reset()
+        total = sum(env.step(0)[1] for _ in range(4))
+        np.testing.assert_allclose(total, [-1.5, -4.0])
+
+        def step(state, action, key):
+            no = jnp.array(False)
+            return Transition(state, jnp.zeros(1), jnp.full(2, -1, kind), no, no)
+
+        begin, advance = with_budgets(
+            lambda key: (0, jnp.zeros(1)), step, Order([-2.5]), rewards="clipped"
+        )
+        after, total = Transition(begin(0)[0], 0, 0, 0, 0), np.zeros(2)
+        for _ in range(4):
+            after = advance(after.state, 0, 0)
+            total += after.reward
+        np.testing.assert_allclose(total, [-1.5, -4.0])
+        longer = with_budgets(lambda key: (0, jnp.zeros(1)), step, Order([-2.5, 0.0]))[1]
+        with pytest.raises(ValueError, match=r"order: has 3 objectives .* of shape \(2,\)"):
+            longer(after.state, 0, 0)
+
     @pytest.mark.parametrize("make", ["gym", "jax"])
     def test_mistakes(self, make, monkeypatch):
         monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
@@ -589,8 +694,9 @@ class TestWrappers:
                 return BudgetObservation(MDPEnv(mdp), Order([1.0]), **options)
             return with_budgets(*from_table(environment(mdp), 9), Order([1.0]), **options)
 
-        with pytest.raises(ValueError, match="gamma: "):
-            wrap(gamma=0.0)
+        for gamma in (0.0, "1"):
+            with pytest.raises(ValueError, match="gamma: "):
+                wrap(gamma=gamma)
         with pytest.raises(ValueError, match="rewards: "):
             wrap(rewards="none")
 

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexicone import deterministic
+from lexicone.choices import all_choices
 from lexicone.evaluation import evaluate
 from lexicone.order import Order
+from lexicone.programs import Outcome
 from lexicone.solve import Status, solve
 from lexicone.tasks import garnet
 from small_models import deterministic_values, draw_order, random_model, small_models
@@ -71,6 +73,25 @@ def test_a_search_that_is_cut_short_says_so(monkeypatch):
     found = solve(mdp, Order([0.9 * best]), 0.9, policies="deterministic")
     assert found.status is Status.LIMIT
     assert (found.bound[1] > found.values[1]) or np.isinf(found.bound[1])
+
+
+def test_a_search_without_time_keeps_what_it_starts_from():
+    mdp = garnet(30, 3, 3, 2, seed=3)
+    choices = all_choices(mdp, 0.9)
+
+    def values_of(policy):
+        return evaluate(mdp, choices.action[policy], 0.9)
+
+    best = solve(mdp, Order([np.inf]), 0.9, policies="deterministic")
+    first = choices.start[:-1] + best.policy.argmax(axis=1)
+    limits = np.array([0.9 * best.values[0], np.inf])
+    for seconds, outcome in ((-1.0, Outcome.TIME_LIMIT), (np.inf, Outcome.OPTIMAL)):
+        found = deterministic.solve_deterministic(
+            choices, limits, values_of, first=first, seconds=seconds
+        )
+        assert found.outcome is outcome
+        assert (found.policy == first).all() == (seconds < 0)
+        assert values_of(found.policy)[1] >= values_of(first)[1]
 
 
 def test_too_large():

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexicone import lagrangian
+from lexicone import constrained_learners, lagrangian
 from lexicone.augment import augment
 from lexicone.constrained import Answer
+from lexicone.constrained_learners import Learner
 from lexicone.evaluation import evaluate
 from lexicone.mdp import MDP
 from lexicone.order import Order
@@ -71,15 +72,18 @@ class TestEqualsSolve:
         mdp = random_model(*recipe)
         order = draw_order(data.draw, some_values(mdp, 1.0, recipe[0]))
         exact = solve(mdp, order)
-        solved = {Status.OPTIMAL, Status.NEEDS_MEMORY, Status.SUPREMUM}
+        attained = {Status.OPTIMAL, Status.NEEDS_MEMORY}
+        solved = {*attained, Status.SUPREMUM}
         for strategy in STRATEGIES:
             found = search(mdp, order, strategy)
+            assert (found.stay is None) == (found.status != Status.NEEDS_MEMORY)
             if exact.status not in solved:
-                assert found.status == exact.status
+                assert (found.status, found.message) == (exact.status, exact.message)
             else:
                 assert found.status in solved
-            if found.status == exact.status == Status.OPTIMAL:
+            if {found.status, exact.status} <= attained:
                 assert close(found.key, exact.key)
+                assert (found.satisfied == exact.satisfied).all()
 
     @several
     @given(st.data(), small_models(("costs", "some costs"), max_objectives=4))
@@ -122,6 +126,39 @@ class TestWhatThePaperLeavesOut:
             np.testing.assert_allclose(found.key, [1.0, 5.0, 0.5], atol=1e-8)
 
 
+class TestForEver:
+    def test_what_the_last_solution_pays_for_ever_is_not_met(self):
+        """The best of objective 1 goes round for ever; what that costs of objective 2 is not 0."""
+        edges = {0: [(0, [0.0, -1.0, -1.0]), (1, [-1.0, -1.0, -1.0])]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([-2.0, -0.5])
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            assert found.status == "optimal"
+            assert found.satisfied.tolist() == [True, False]
+            np.testing.assert_allclose(found.values, [-1.0, -1.0, -1.0], atol=1e-9)
+        first = search(mdp, order, "one_by_one").trace[0]
+        np.testing.assert_array_equal(first.values, [0.0, np.nan, np.nan])
+
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_staying_half_the_time(self, strategy):
+        """As in `solve`: a coin decides once whether to end, which no stationary policy can."""
+        mdp = drawn(2, {0: [(0, (0.0, 0.0)), (1, (-10.0, 5.0))]}, [1])
+        found, exact = search(mdp, Order([-5.0]), strategy), solve(mdp, Order([-5.0]))
+        assert found.status == exact.status == "needs memory"
+        np.testing.assert_allclose(found.values, [-5.0, 2.5], atol=1e-9)
+        np.testing.assert_allclose(found.stay, exact.stay, atol=1e-9)
+        assert found.satisfied.tolist() == [True]
+        assert evaluate(mdp, found.policy)[0] == -10.0  # what the policy alone would do
+
+    def test_thresholds_beyond_what_linear_programs_call_infinite(self):
+        for threshold in (1e21, 1e300):
+            for strategy, criterion in (("binary", "expected"), ("dynamic", "episode")):
+                found = search(road_trip(), Order([threshold]), strategy, criterion=criterion)
+                assert found.status == "optimal"
+                np.testing.assert_allclose(found.values, [-2.0, 2.0], atol=1e-9)
+                assert not found.satisfied[0]
+
+
 class TestSubproblems:
     @pytest.mark.parametrize("count", [2, 4, 8, 16, 32])
     @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
@@ -135,6 +172,18 @@ class TestSubproblems:
         assert used["one_by_one"] == decided
         assert used["binary"] <= math.ceil(math.log2(decided)) + 2
         assert used["dynamic"] <= 3
+        assert close(search(mdp, order, "binary").key, solve(mdp, order).key)
+
+    @pytest.mark.parametrize("every", [1, 2, 3])
+    def test_many_misses(self, every):
+        """Each ``every``-th threshold is missed: binary search is not much worse than one by one."""
+        count = 17
+        limits = [2.0 if i % every == every - 1 else 1.0 for i in range(count - 1)]
+        mdp, order = chain(limits, [1.0] * count)
+        used = {s: search(mdp, order, s).subproblems for s in STRATEGIES}
+        most = {1: count + 4, 2: 1.5 * count + 4, 3: count}[every]
+        assert used["one_by_one"] == count
+        assert used["binary"] <= most
         assert close(search(mdp, order, "binary").key, solve(mdp, order).key)
 
     def test_the_first_k_together(self):
@@ -214,6 +263,8 @@ class TestEdges:
             ({"gamma": 1.5}, "gamma: must be"),
             ({"tolerance": 0.0}, "tolerance: must be"),
             ({"steps": 0}, "steps: must be"),
+            ({"seeds": 1.5}, "seeds: must be a whole number"),
+            ({"order": -10.0}, "order: expected an Order or a list"),
             ({"criterion": "episode", "max_states": 3}, "max_states: more than 3"),
         ],
     )
@@ -277,6 +328,33 @@ class TestLearners:
         assert learned.values[0] >= 0.5 - 0.02
         assert learned.values[1] >= 1.3
         assert "all thresholds are met" in learned.message
+
+    def test_a_floor_does_not_sink_with_what_was_found(self, monkeypatch):
+        """Policies at 0.99, 0.975 and 0.9 of τ=1: up to 0.02 only the first meets it, and the message is true."""
+        edges = {0: [(1, [0.99, 0.0]), (1, [0.975, 1.0]), (1, [0.9, 2.0])]}
+        mdp = drawn(2, edges, terminal=(1,))
+
+        class Given(Learner):
+            def learn(self, objective, floors, steps, go_on):
+                return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
+
+        monkeypatch.setattr(constrained_learners, "learner", lambda kind, *rest: Given(*rest))
+        for threshold, best, told in (
+            (1.0, [0.99, 0.0], "all thresholds are met"),
+            (1.5, [0.975, 1.0], "no policy that meets objective 1"),
+        ):
+            for strategy in STRATEGIES:
+                found = search(mdp, [threshold], strategy, "lagrangian")
+                assert told in found.message
+                assert found.satisfied.all() == ("are met" in told)
+                np.testing.assert_allclose(found.values, best)
+
+    def test_few_steps(self):
+        """A single update: its policy is the average as well."""
+        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
+        _, policies = lagrangian.learn(drawn(2, edges, terminal=(1,)), 1, {}, steps=1, seeds=4)
+        np.testing.assert_allclose(policies.sum(axis=-1), 1.0)
+        np.testing.assert_array_equal(policies[:4], policies[4:8])
 
     def test_without_multipliers_the_floor_is_ignored(self):
         edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}

@@ -10,18 +10,29 @@ one episode. Among episodes of a deterministic model that is the thresholded ord
 >>> found.lift(solve(found.mdp, order).policy).simulate()      # the policy with memory, on the model itself
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone.augment_rewards import Paid, Penalty, find_penalty, scalar_rewards, vector_rewards
+from lexicone.arguments import as_order, check_kind, check_whole
+from lexicone.augment_rewards import (
+    Paid,
+    Penalty,
+    check_totals,
+    find_penalty,
+    scalar_rewards,
+    vector_rewards,
+)
 from lexicone.budgets import LOST, PLENTY, BudgetTable, enumerate_budgets
 from lexicone.evaluation import evaluate
 from lexicone.layout import Layout
 from lexicone.lifted import Lifted
-from lexicone.mdp import MDP
+from lexicone.mdp import MDP, check_model
 from lexicone.order import Order
 
 __all__ = ["Augmented", "Chances", "Rewards", "augment", "augmentation"]
@@ -85,11 +96,11 @@ class Augmented:
 
 def augment(
     mdp: MDP,
-    order: Order,
+    order: Order | Sequence[float],
     rewards: Rewards = "vector",
     gamma: float = 1.0,
     *,
-    multiplier: float | tuple[float, ...] | None = None,
+    multiplier: float | Sequence[float] | None = None,
     tolerance: float = 1e-9,
     max_states: int = _MAX_STATES,
 ) -> MDP:
@@ -107,11 +118,11 @@ def augment(
 
 def augmentation(
     mdp: MDP,
-    order: Order,
+    order: Order | Sequence[float],
     rewards: Rewards = "vector",
     gamma: float = 1.0,
     *,
-    multiplier: float | tuple[float, ...] | None = None,
+    multiplier: float | Sequence[float] | None = None,
     tolerance: float = 1e-9,
     max_states: int = _MAX_STATES,
 ) -> Augmented:
@@ -119,7 +130,7 @@ def augmentation(
 
     Args:
         mdp: the model.
-        order: the thresholds, on the returns of single episodes; those of ±∞ need no budget.
+        order: the thresholds (an `Order` or a list), on the returns of single episodes; those of ±∞ need no budget.
         rewards: ``"vector"`` keeps the K objectives and the order (any model, any number of constraints).
             ``"endpoint"``, ``"accumulated"`` and ``"penalty"`` are the paper's: one objective, whose total orders
             the episodes that end (see `lexicone.augment_rewards`). In a stochastic model they weigh the chance
@@ -128,27 +139,37 @@ def augmentation(
             with the same γ. The scalar rewards take 1 only.
         multiplier: λ of the scalar rewards, for each constraint or for all; computed if left out.
         tolerance: of an objective's scale (the largest of its rewards and its threshold): budgets nearer to each
-            other than that are one.
+            other than that are one. Refused where some reward is so much smaller that it would be lost.
         max_states: more are refused, with the objective that is to blame.
 
-    With ``"vector"``, episodes pay ``min(0, τ_j)`` once at the start. For that the start states have copies, which are
-    left at the first step; one that is terminal takes a step to itself.
+    With ``"vector"``, episodes pay ``min(0, τ_j)`` once at the start; with the others, the penalty for what a positive
+    τ_j still lacks. For that the start states have copies, which are left at the first step; one that is terminal
+    takes a step to itself.
     """
+    check_model(mdp, gamma)
+    order = as_order(order, mdp)
     _check(mdp, order, rewards, gamma, multiplier, tolerance, max_states)
     thresholds = {j: t for j, t in enumerate(order.thresholds) if np.isfinite(t)}
-    table = enumerate_budgets(
-        mdp,
-        thresholds,
-        gamma,
-        with_total=rewards == "accumulated",
-        tolerance=tolerance,
-        max_states=max_states,
-    )
-    penalty = None
+    multipliers = None if multiplier is None else _multipliers(multiplier, len(thresholds))
+
+    def enumerated(with_total: bool) -> BudgetTable:
+        return enumerate_budgets(
+            mdp,
+            thresholds,
+            gamma,
+            with_total=with_total,
+            tolerance=tolerance,
+            max_states=max_states,
+        )
+
+    table, penalty = enumerated(with_total=False), None
+    if rewards == "accumulated":
+        check_totals(mdp, table)
+        table = enumerated(with_total=True)
     if rewards == "vector":
         paid = vector_rewards(mdp, table, thresholds)
     else:
-        penalty = find_penalty(mdp, table, thresholds, rewards, multiplier)
+        penalty = find_penalty(mdp, table, thresholds, rewards, multipliers)
         paid = scalar_rewards(mdp, table, thresholds, rewards, penalty)
     original = Paid(mdp.reward[table.state], np.zeros((len(table.start), mdp.num_objectives)))
     copies = bool(paid.at_start.any())
@@ -233,6 +254,17 @@ def _with_rewards(mdp: MDP, reward: np.ndarray) -> MDP:
     )
 
 
+def _multipliers(multiplier: Any, count: int) -> tuple[float, ...]:
+    several = (multiplier,) * count if isinstance(multiplier, Real) else tuple(multiplier)
+    if len(several) != count or not all(
+        isinstance(m, Real) and 0 < float(m) < math.inf for m in several
+    ):
+        raise ValueError(
+            f"multiplier: expected a positive number or {count} of them, got {multiplier!r}"
+        )
+    return tuple(map(float, several))
+
+
 def _check(
     mdp: MDP,
     order: Order,
@@ -242,21 +274,12 @@ def _check(
     tolerance: float,
     max_states: int,
 ) -> None:
-    if not isinstance(mdp, MDP):
-        raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
-    if len(order) != mdp.num_objectives:
-        raise ValueError(
-            f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
-            f"but the model has {mdp.num_objectives}"
-        )
-    if rewards not in get_args(Rewards):
-        raise ValueError(f"rewards: expected one of {get_args(Rewards)}, got {rewards!r}")
-    if not 0 < gamma <= 1:
-        raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma}")
+    check_kind("rewards", rewards, get_args(Rewards))
+    if gamma == 0:
+        raise ValueError("gamma: must be above 0 and at most 1, got 0")
     if not 0 < tolerance < 1:
         raise ValueError(f"tolerance: must be above 0 and below 1, got {tolerance}")
-    if max_states < 1:
-        raise ValueError(f"max_states: must be at least 1, got {max_states}")
+    check_whole(max_states=max_states)
     if rewards == "vector":
         if multiplier is not None:
             raise ValueError('multiplier: rewards="vector" has none')

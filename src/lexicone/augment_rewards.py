@@ -11,7 +11,9 @@ the order itself compares the expected totals, in stochastic models too. The thr
 Where the paper differs. It has λ·min_j c_j for several constraints, which is not lexicographic. It has no C in the
 first two, which is right for p ≥ 0: there C is 0. In the third it leaves p of the last step out of a missed
 episode, which orders episodes that miss alike by an incomplete p; here it is kept. In the first two such episodes tie.
-A penalty is paid once it is certain, the rest of it step by step: the same sum, and a smaller table.
+What the end would pay is paid on the way: at each moment an episode has what it would get if it ended there, a penalty
+while a budget is below 0, which is paid back if the budget recovers. The sum at the end is the same, and
+who goes round for ever does not escape: it keeps what the budgets are worth where it stays.
 """
 
 import math
@@ -27,6 +29,7 @@ __all__ = [
     "Paid",
     "Penalty",
     "Scalar",
+    "check_totals",
     "common_unit",
     "find_penalty",
     "scalar_rewards",
@@ -73,26 +76,26 @@ def vector_rewards(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -
 def scalar_rewards(
     mdp: MDP, table: BudgetTable, thresholds: dict[int, float], kind: Scalar, penalty: Penalty
 ) -> Paid:
-    """One objective, as the module's docstring says."""
-    lost, plenty = table.budget == LOST, (table.budget == PLENTY).all(axis=1)
-    any_lost = lost.any(axis=1)
+    """One objective, as the module's docstring says: the change of what an end would pay here."""
     reward = mdp.reward[table.state]
     pleasure = reward[..., -1]
+    short = np.asarray((table.budget < 0).any(axis=1))
+    misses = short[table.next]
     if kind == "penalty":
         paid = pleasure.copy()
     elif kind == "endpoint":
-        paid = np.where(any_lost[table.next], 0.0, pleasure)
+        paid = np.where(misses, 0.0, pleasure)
     else:
         assert table.total is not None
-        saved = np.where(plenty, 0.0, table.total)[:, None, None]
-        paid = np.where(plenty[table.next], saved + pleasure, 0.0)
-    paid -= penalty.constant * (any_lost[table.next] & ~any_lost[:, None, None])
-    at_start = -penalty.constant * any_lost[table.start]
-    for column, (j, threshold) in enumerate(thresholds.items()):
-        multiplier, before = penalty.multipliers[column], table.budget[:, column][:, None, None]
-        owed = np.where(before == LOST, reward[..., j], before + reward[..., j])
-        paid += multiplier * np.where(lost[:, column][table.next], owed, 0.0)
-        at_start -= multiplier * threshold * lost[table.start, column]
+        total = np.nan_to_num(table.total)[:, None, None]
+        paid = np.where(misses, 0.0, total + pleasure)
+        paid -= np.where(short[:, None, None], 0.0, total)
+    paid -= penalty.constant * (misses.astype(float) - short[:, None, None])
+    at_start = -penalty.constant * short[table.start]
+    shortfalls = vector_rewards(mdp, table, thresholds)
+    for multiplier, (j, threshold) in zip(penalty.multipliers, thresholds.items(), strict=True):
+        paid += multiplier * shortfalls.reward[..., j]
+        at_start -= multiplier * max(threshold, 0.0)
     paid[mdp.terminal[table.state]] = 0.0
     return Paid(paid[..., None], at_start[:, None])
 
@@ -102,7 +105,7 @@ def find_penalty(
     table: BudgetTable,
     thresholds: dict[int, float],
     kind: Scalar,
-    multiplier: float | tuple[float, ...] | None = None,
+    multipliers: tuple[float, ...] | None = None,
 ) -> Penalty:
     """λ and C from the model: large enough, and no larger than that takes.
 
@@ -121,12 +124,12 @@ def find_penalty(
     else:
         meets = bounded or bool((_best_that_meets(mdp, table)[table.start] > -np.inf).all())
     constant = max(0.0, gain - bottom)
-    if multiplier is not None:
-        return Penalty(_given(multiplier, len(thresholds)), constant)
+    if multipliers is not None:
+        return Penalty(multipliers, constant)
     if not bounded and not meets:
         raise ValueError(
-            "multiplier: cannot be computed, as totals have no lower bound and no episode meets the "
-            'thresholds; give one, or use rewards="vector"'
+            "multiplier: cannot be computed, as totals have no lower bound and no episode that ends "
+            'meets the thresholds; give one, or use rewards="vector"'
         )
     if not bounded:
         return Penalty((1.0,) * len(thresholds), constant)
@@ -135,7 +138,7 @@ def find_penalty(
     found: list[float] = []
     for (j, threshold), most in zip(reversed(thresholds.items()), reversed(shortfall), strict=True):
         unit = common_unit(np.append(mdp.reward[..., j][mdp.probability > 0], threshold))
-        if unit is None and needed > 0:
+        if unit is None and needed > 0 and most > 0:
             raise ValueError(
                 f"multiplier: cannot be computed, as the rewards of objective {j + 1} "
                 f"({mdp.objective_labels[j]}) and its threshold have no common unit; give one"
@@ -173,12 +176,35 @@ def _shortfalls(mdp: MDP, thresholds: dict[int, float]) -> list[float]:
 def _best_that_meets(mdp: MDP, table: BudgetTable) -> np.ndarray:
     """The largest total of p on any way to an end that meets all thresholds, from each state with budgets."""
     terminal = mdp.terminal[table.state]
+    edges = _edges_of(mdp, table)
+    good = terminal & (table.budget == PLENTY).all(axis=1)
+    return longest(edges, edges.reward[:, 0], np.where(good, 0.0, -np.inf))
+
+
+def check_totals(mdp: MDP, table: BudgetTable) -> None:
+    """Refuse "accumulated" where the total of p can change for ever while no budget is decided."""
+    is_open = ~(table.budget == PLENTY).all(axis=1) & ~(table.budget == LOST).any(axis=1)
+    edges, nothing = _edges_of(mdp, table), np.zeros(len(table.state))
+    inside = is_open[edges.source] & is_open[edges.target]
+    edges = Edges(edges.source[inside], edges.target[inside], edges.reward[inside], len(nothing))
+    paid = edges.reward[:, 0]
+    endless = np.isinf(longest(edges, paid, nothing)) | np.isinf(longest(edges, -paid, nothing))
+    if endless.any():
+        where = mdp.state_label(int(table.state[np.argmax(endless)]))
+        raise ValueError(
+            f'rewards: "accumulated" has no end of states, as a loop after {where} changes the total of '
+            f"the last objective ({mdp.objective_labels[-1]}) for ever while it is open whether the "
+            'thresholds are met; use "penalty" or "vector"'
+        )
+
+
+def _edges_of(mdp: MDP, table: BudgetTable) -> Edges:
+    """The steps between states with budgets, and what they pay of p."""
+    terminal = mdp.terminal[table.state]
     keep = (mdp.probability[table.state] > 0) & ~terminal[:, None, None]
     source = np.broadcast_to(np.arange(len(terminal))[:, None, None], keep.shape)[keep]
     pleasure = mdp.reward[table.state][..., -1][keep]
-    edges = Edges(source, table.next[keep], pleasure[:, None], len(terminal))
-    good = terminal & (table.budget == PLENTY).all(axis=1)
-    return longest(edges, pleasure, np.where(good, 0.0, -np.inf))
+    return Edges(source, table.next[keep], pleasure[:, None], len(terminal))
 
 
 def common_unit(numbers: Float[np.ndarray, " n"]) -> float | None:
@@ -195,12 +221,3 @@ def common_unit(numbers: Float[np.ndarray, " n"]) -> float | None:
         if 0 < unit < _NO_UNIT * left[-1]:
             return None
     return float(unit)
-
-
-def _given(multiplier: float | tuple[float, ...], count: int) -> tuple[float, ...]:
-    several = multiplier if isinstance(multiplier, tuple) else (multiplier,) * count
-    if len(several) != count or not all(0 < m < math.inf for m in several):
-        raise ValueError(
-            f"multiplier: expected a positive number or {count} of them, got {multiplier!r}"
-        )
-    return tuple(map(float, several))

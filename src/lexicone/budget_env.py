@@ -7,6 +7,7 @@ up to the constant ``min(0, τ_j)``, so that expected totals say what episodes d
 """
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
@@ -54,10 +55,11 @@ def with_budgets(
 ) -> tuple[Reset, Step]:
     """The same environment with flat observations ``[…, c_1, …, c_J]``; both functions stay pure.
 
-    Use them under ``jit``, ``vmap`` and ``scan``. Observations must be arrays: they are raveled.
+    Use them under ``jit``, ``vmap`` and ``scan``. Observations must be arrays: they are raveled. The first step checks
+    that as many rewards are paid as the order has objectives.
     """
-    if not 0 < gamma <= 1:
-        raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma}")
+    if not isinstance(gamma, Real) or not 0 < gamma <= 1:
+        raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
     if rewards not in ("original", "clipped"):
         raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
     limits = np.array(order.thresholds, dtype=float)
@@ -73,10 +75,16 @@ def with_budgets(
 
     def advance(state: Budgeted, action: Any, key: Any) -> Transition:
         after = step(state.inner, action, key)
+        if after.reward.shape != (len(order),):
+            raise ValueError(
+                f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
+                f"but a step pays rewards of shape {after.reward.shape}"
+            )
         spent = state.budget + after.reward[tracked].astype(state.budget.dtype)
         reward = after.reward
         if rewards == "clipped":
             change = jnp.minimum(spent, 0.0) - jnp.minimum(state.budget, 0.0)
+            reward = reward.astype(jnp.result_type(reward, jnp.float32))
             reward = reward.at[tracked].set(change.astype(reward.dtype))
         budget = spent / gamma
         return after._replace(

@@ -22,6 +22,7 @@ __all__ = ["LOST", "PLENTY", "BudgetTable", "Edges", "edges_of", "enumerate_budg
 
 PLENTY, LOST = np.inf, -np.inf
 _ROUNDING = 1e-12  # of the largest reward: what is smaller is no improvement
+_NOISE = 1e-15  # of an objective's scale: what is smaller is no reward
 
 
 class Edges(NamedTuple):
@@ -140,9 +141,10 @@ class _Search:
         self.tracked = [*thresholds]
         self.columns = [*self.tracked, *[mdp.num_objectives - 1] * with_total]
         self.first = np.array([*(-t for t in thresholds.values()), *[0.0] * with_total])
-        size = np.abs(mdp.reward[..., self.columns]).max(axis=(0, 1, 2), initial=0.0)
-        self.step = tolerance * np.maximum(np.maximum(size, np.abs(self.first)), 1e-300)
         edges = edges_of(mdp)
+        self.paid = np.abs(edges.reward[mdp.reachable()[edges.source]][:, self.columns])
+        self.scale = np.maximum(self.paid.max(axis=0, initial=1e-300), np.abs(self.first))
+        self.step = tolerance * self.scale
         anywhere = np.zeros(mdp.num_states)
         self.best = np.array(
             [longest(edges, edges.reward[:, j], anywhere, gamma) for j in self.tracked]
@@ -157,6 +159,7 @@ class _Search:
     def run(self) -> BudgetTable:
         begin = np.flatnonzero(self.mdp.initial)
         budget = self._merged(begin, np.tile(self.first, (len(begin), 1)))
+        self._check_step(np.asarray(np.isfinite(budget).any(axis=0)))
         start, state, budget = self._number(begin, budget)
         levels = []
         while len(state):
@@ -164,6 +167,21 @@ class _Search:
             numbers, state, budget = self._number(*reached)
             levels.append((moves, numbers))
         return self._table(start, levels)
+
+    def _check_step(self, is_open: np.ndarray) -> None:
+        """Refuse to merge budgets that a single reward tells apart."""
+        for column in np.flatnonzero(is_open):
+            scale, paid = self.scale[column], self.paid[:, column]
+            same = max(self.step[column], _ROUNDING * scale)
+            least = paid[paid > _NOISE * scale].min(initial=np.inf)
+            if same >= 0.5 * least:
+                j = self.columns[column]
+                raise ValueError(
+                    f"tolerance: objective {j + 1} ({self.mdp.objective_labels[j]}) has rewards or a "
+                    f"threshold of size {scale:.6g}, and budgets that differ by {same:.6g} are taken for "
+                    f"one; its rewards of size {least:.6g} would be lost. Lower the tolerance, or "
+                    "take smaller numbers for what is out of reach in any case (-inf: no threshold)"
+                )
 
     def _merged(self, state: np.ndarray, budget: np.ndarray) -> np.ndarray:
         """Budgets ``[n,D]`` with plenty and lost ones as such, and the total dropped once nothing is open."""

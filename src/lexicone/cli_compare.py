@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -15,9 +15,10 @@ from lexicone.cli_models import build, check_folder, make_order, plain_numbers
 from lexicone.mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["Augment", "Compare"]
+if TYPE_CHECKING:
+    from lexicone.criteria import Row
 
-_EPISODES = 10_000
+__all__ = ["Augment", "Compare"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Compare:
 
     expected: thresholds hold for expected returns; a policy may choose at random. episode: they shall hold for every
     episode; the policy sees what is left of each budget. deterministic: expected returns, and no chance (small
-    tasks). Each with its expected returns and the exact probability that an episode meets the thresholds.
+    tasks). Each with its expected returns and the exact probability that an episode meets the thresholds (≈ where there
+    are too many budgets for that: then episodes are sampled).
 
     Examples:
       lexicone compare maze:extended --set objectives=path --thresholds -3
@@ -44,6 +46,8 @@ class Compare:
     """Discount factor of the returns, above 0 and at most 1."""
     max_states: int = 100_000
     """The most states with budgets."""
+    seconds: float = 30.0
+    """How long to search for the best deterministic policy."""
     out: Path | None = None
     """The folder to write compare.png to."""
     json: bool = False
@@ -51,16 +55,22 @@ class Compare:
 
     def run(self, console: Console) -> None:
         """Solves three times, prints and draws."""
+        from lexicone.criteria import compare
+
         if self.out is not None:
             check_folder(self.out)
         mdp = build(self.task, self.set)
         order = make_order(mdp, self.thresholds, self.task)
+        coming = compare(mdp, order, self.gamma, self.max_states, self.seconds)
         if self.json:
-            rows = compare(mdp, order, self.gamma, self.max_states)
+            rows = list(coming)
             print(json.dumps([_as_json(row) for row in rows], indent=2, ensure_ascii=False))
         else:
+            rows = []
             with console.status("solving …"):
-                rows = compare(mdp, order, self.gamma, self.max_states)
+                for row in coming:
+                    rows.append(row)
+                    console.print(_line(row), highlight=False, markup=False)
             _print(mdp, order, rows, console)
         if self.out is not None:
             from lexicone.plots import save
@@ -76,63 +86,6 @@ class Compare:
                     console.print(str(path), highlight=False)
 
 
-class Row(NamedTuple):
-    """One criterion and its best policy; without a policy the message says why."""
-
-    name: str
-    message: str
-    values: np.ndarray
-    chances: np.ndarray
-    """Of each threshold, then of all together."""
-    policy: np.ndarray | None
-    """What it does in each state; for a policy with memory on average over its budgets."""
-    occupancy: np.ndarray | None
-    memory: bool = False
-
-
-def compare(mdp: MDP, order: Order, gamma: float = 1.0, max_states: int = 100_000) -> list[Row]:
-    """The best policy for ``criterion="expected"``, for ``"episode"``, and the best deterministic one."""
-    from lexicone.augment import augmentation
-    from lexicone.search import search
-    from lexicone.solve import solve
-
-    nothing = np.full(len(order), np.nan)
-    augmented, refusal = None, ""
-    try:
-        augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
-    except ValueError as error:
-        if not str(error).startswith("max_states"):
-            raise
-        refusal = str(error)
-
-    def stationary(name: str, **options: Any) -> Row:
-        try:
-            found = solve(mdp, order, gamma, **options)
-        except ValueError as error:
-            if not str(error).startswith("policies"):
-                raise
-            return Row(name, str(error), nothing, nothing, None, None)
-        chances = nothing
-        if found.stay is None and augmented is not None:
-            chances = _joined(augmented.chances(augmented.spread(found.policy)))
-        elif found.stay is None:
-            chances = _sampled(mdp, order, found.policy, gamma)
-        return Row(name, found.message, found.values, chances, found.policy, found.occupancy)
-
-    rows = [stationary("expected")]
-    if augmented is None:
-        rows.append(Row("episode", refusal, nothing, nothing, None, None))
-    else:
-        found = search(mdp, order, gamma=gamma, criterion="episode", max_states=max_states)
-        lifted = found.policy
-        chances = _joined(lifted.chances)
-        policy, occupancy = lifted.shadow
-        rows.append(
-            Row("episode", found.message, found.values, chances, policy, occupancy, memory=True)
-        )
-    return [*rows, stationary("deterministic", policies="deterministic")]
-
-
 @dataclass(frozen=True)
 class Augment:
     """Put budgets into the states of a task: size, the best policy by episodes, and the model as a file.
@@ -140,7 +93,7 @@ class Augment:
     Examples:
       lexicone augment road-trip --thresholds -10
       lexicone augment maze:early-late --set objectives=path --thresholds -7
-      lexicone augment road-trip --set costs=('toll','hours') --thresholds -12 -9 --rewards penalty --save trip.npz
+      lexicone augment road-trip --set "costs=('toll','hours')" --thresholds -12 -9 --rewards penalty --save trip.npz
     """
 
     task: Positional[str]
@@ -163,6 +116,10 @@ class Augment:
         from lexicone.augment import augmentation
         from lexicone.solve import solve
 
+        if self.save is not None and (self.save.is_dir() or not self.save.parent.is_dir()):
+            raise ValueError(
+                f"--save: cannot write to {self.save}: no such folder, or no file name"
+            )
         mdp = build(self.task, self.set)
         order = make_order(mdp, self.thresholds, self.task)
         found = augmentation(mdp, order, self.rewards, self.gamma, max_states=self.max_states)
@@ -202,36 +159,31 @@ def _episode(lifted: Any, longest: int = 100) -> list[str]:
     return [*lines, f"  {model.state_names[memory]}{ending}"]
 
 
-def _joined(chances: Any) -> np.ndarray:
-    return np.append(chances.rates, chances.overall)
+def _line(row: "Row") -> str:
+    """What is known of one criterion, as soon as it is known."""
+    told = [_title(row), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
+    told += [row.message] * (row.message != "optimal")
+    return "; ".join(part for part in told if part)
 
 
-def _sampled(mdp: MDP, order: Order, policy: np.ndarray, gamma: float) -> np.ndarray:
-    """Estimates, for models whose budgets are too many."""
-    from lexicone.simulate import satisfaction, simulate
-
-    return _joined(satisfaction(simulate(mdp, policy, _EPISODES, gamma=gamma).returns, order))
-
-
-def _print(mdp: MDP, order: Order, rows: list[Row], console: Console) -> None:
+def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
+    """A column for each criterion, so that any number of objectives fits; then what the policies do."""
     from lexicone.sketch import sketch
 
     table = Table()
-    table.add_column("criterion")
-    for label in mdp.objective_labels:
-        table.add_column(label, justify="right")
-    for label, limit in zip(mdp.objective_labels, order.thresholds, strict=False):
-        table.add_column(f"P({label} ≥ {limit:g})", justify="right")
-    if len(order) > 2:
-        table.add_column("P(all)", justify="right")
-    shown = len(order) if len(order) > 2 else 1
+    table.add_column("")
     for row in rows:
-        numbers = [f"{v:.6g}" for v in row.values] + [f"{c:.4g}" for c in row.chances[:shown]]
-        table.add_row(row.name, *("—" if n == "nan" else n for n in numbers))
+        table.add_column(row.name, justify="right")
+    limits = [f" ≥ {t:g}" for t in order.thresholds]
+    for k, label in enumerate(mdp.objective_labels):
+        last = k == len(limits)
+        table.add_row(label, *(_number(row.values[k], ".6g") for row in rows), end_section=last)
+    labels = [f"P({label}{t})" for label, t in zip(mdp.objective_labels, limits, strict=False)]
+    for k, label in enumerate([*labels, *["P(all)"] * (len(limits) > 1)]):
+        cells = [_number(row.chances[k], ".4g") for row in rows]
+        marks = ["≈" * (row.sampled and cell != "—") for row, cell in zip(rows, cells, strict=True)]
+        table.add_row(label, *(mark + cell for mark, cell in zip(marks, cells, strict=True)))
     console.print(table)
-    for row in rows:
-        if row.message != "optimal":
-            console.print(f"{row.name}: {row.message}", highlight=False, markup=False)
     maps = [
         [_title(row), *sketch(mdp, row.policy, row.occupancy).splitlines()]
         for row in rows
@@ -247,23 +199,33 @@ def _print(mdp: MDP, order: Order, rows: list[Row], console: Console) -> None:
             console.print("\n".join(lines), highlight=False, markup=False)
 
 
-def _title(row: Row) -> str:
+def _number(value: float, form: str) -> str:
+    return "—" if np.isnan(value) else format(value, form)
+
+
+def _title(row: "Row") -> str:
     return f"{row.name}: ({', '.join(f'{v:.4g}' for v in row.values)})"
 
 
-def _chance(row: Row) -> str:
+def _chance(row: "Row") -> str:
+    from lexicone.criteria import EPISODES
+
     if np.isnan(row.chances[-1]):
         return ""
-    return f"{100 * row.chances[-1]:.4g} % of episodes meet the thresholds"
+    share = f"{100 * row.chances[-1]:.4g} %"
+    if row.sampled:
+        return f"≈{share} of {EPISODES:,} sampled episodes meet the thresholds"
+    return f"{share} of episodes meet the thresholds"
 
 
-def _as_json(row: Row) -> dict[str, Any]:
+def _as_json(row: "Row") -> dict[str, Any]:
     return {
         "criterion": row.name,
         "message": row.message,
         "values": plain_numbers(row.values),
         "chances": plain_numbers(row.chances[:-1]),
         "chance_of_all": plain_numbers(row.chances[-1:])[0],
+        "sampled": row.sampled,
         "memory": row.memory,
         "found": row.policy is not None,
     }

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lexicone.choices import Choices, all_choices
+from lexicone.choices import STAY, Choices, all_choices
 from lexicone.columns import Columns
 from lexicone.endings import settle
 from lexicone.mdp import MDP
@@ -51,7 +51,8 @@ class Subproblem(NamedTuple):
     value: float
     """The maximum; NaN if there is none."""
     values: Float[np.ndarray, " K"]
-    """What the policy found has of every objective."""
+    """What the policy found has of every objective; NaN where that is not known: where it stays for ever (γ=1), it
+    may pay for objectives that the problem does not mention."""
     weights: Float[np.ndarray, " K"]
     """From the duals: 1 for the objective, the price of its floor for each of the others."""
     limit: float
@@ -142,15 +143,12 @@ class Exact:
     ) -> Subproblem:
         count = len(self.order)
         values, weights, limit, value = np.full(count, np.nan), np.zeros(count), np.nan, np.nan
-        stage, engine = self.stage, self.engine
+        stage = self.stage
         if answer is Answer.UNBOUNDED or (answer is Answer.MET and not self._solved):
             value = np.inf
         elif answer in (Answer.MET, Answer.MISSED):
             assert stage is not None
-            if isinstance(engine, Columns):
-                values = engine.values() * self.scale
-            elif engine is not None:
-                values = engine.occupancy @ engine.choices.reward * self.scale
+            values = self._values([objective, *floors])
             weights = stage.weights * self.scale[objective] / self.scale
             value = stage.value * self.scale[objective]
             limit = stage.bound * self.scale[objective]
@@ -158,6 +156,16 @@ class Exact:
         return Subproblem(
             objective, threshold, dict(floors), answer, float(value), values, weights, float(limit)
         )
+
+    def _values(self, mentioned: list[int]) -> np.ndarray:
+        """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
+        engine = self.engine
+        assert engine is not None
+        often = engine.occupancy() if isinstance(engine, Columns) else engine.occupancy
+        values = often @ engine.choices.reward * self.scale
+        stays = often[engine.choices.action == STAY].sum() > _EXACT
+        unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
+        return np.where(unknown, np.nan, values)
 
     @property
     def _solved(self) -> bool:

@@ -56,8 +56,8 @@ class Learner:
         return self.best(objective, threshold, floors)
 
     def decide(self, found: Subproblem) -> float:
-        """The floor of an objective that was learned."""
-        return min(found.value, found.threshold)
+        """The floor of an objective that was learned: its threshold if that is met, up to the tolerance."""
+        return found.threshold if found.answer is Answer.MET else found.value
 
     def run(
         self,

@@ -5,6 +5,7 @@ solutions that randomise in few states; branching decides one of those. No big c
 needed: to fix a state's choice is to drop the others. Every candidate is evaluated exactly.
 """
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ class Deterministic(NamedTuple):
     """The best deterministic policy found."""
 
     outcome: Outcome
-    """OPTIMAL, INFEASIBLE (``objective`` is −∞), UNBOUNDED (it is +∞) or TIME_LIMIT (too many nodes)."""
+    """OPTIMAL, INFEASIBLE (``objective`` is −∞), UNBOUNDED (it is +∞) or TIME_LIMIT (too long, or too many nodes)."""
     objective: int
     policy: Int[np.ndarray, " S"]
     """The number of the choice in each state."""
@@ -44,12 +45,17 @@ def solve_deterministic(
     evaluate: Callable[[np.ndarray], np.ndarray],
     *,
     break_ties: bool = False,
+    first: Int[np.ndarray, " S"] | None = None,
+    seconds: float = np.inf,
     progress: Callable[[str], None] | None = None,
 ) -> Deterministic:
     """Stage i searches for the deterministic policy with the largest ``min(V_i, τ_i)`` that keeps the floors.
 
     ``evaluate`` gives the K values of a policy (one choice per state). Choices must not include staying.
+    ``first`` is a policy to start from: what cannot beat it is never searched. After ``seconds`` the search is
+    cut short.
     """
+    end = time.monotonic() + seconds
     count = choices.num_objectives
     plan = [(i, thresholds[i]) for i in range(count) if thresholds[i] > -np.inf]
     main = len(plan)
@@ -57,12 +63,12 @@ def solve_deterministic(
     marks = np.zeros(count, dtype=bool)
     floors: dict[int, float] = {}
     bound = np.full(count, -np.inf)
-    best = choices.start[:-1]
+    best = choices.start[:-1] if first is None else first
     for number, (i, threshold) in enumerate(plan):
         marks[i] = True
         search = _Search(choices, i, threshold, dict(floors), marks, evaluate, progress)
         search.consider(best)
-        search.run()
+        search.run(end)
         if search.best is not None:
             best = search.best
         if number < main:
@@ -73,7 +79,7 @@ def solve_deterministic(
         if search.value == np.inf and threshold == np.inf:
             bound[i:] = np.inf
             return Deterministic(Outcome.UNBOUNDED, i, best, bound)
-        if search.nodes >= _MAX_NODES:
+        if search.cut:
             bound[i + 1 :] = np.inf
             return Deterministic(Outcome.TIME_LIMIT, i, best, bound)
         floors[i] = min(threshold, search.value)
@@ -101,6 +107,7 @@ class _Search:
         self.bound = -np.inf
         """Of what the search left out; it stays −∞ if that is nothing."""
         self.nodes = 0
+        self.cut = False
 
     def consider(self, policy: np.ndarray) -> float:
         """Take the policy if it is the best so far; its value, −∞ if it falls below a floor."""
@@ -113,14 +120,15 @@ class _Search:
             self.best, self.value = policy, value
         return value
 
-    def run(self) -> None:
-        """Search all choices; the nodes still open after the limit only leave their bound."""
+    def run(self, end: float) -> None:
+        """Search all choices; the nodes still open after the limits only leave their bound."""
         stack = [(np.ones(self.choices.num_choices, dtype=bool), self.threshold)]
         while stack:
             allowed, above = stack.pop()
             if not above > self.value + self._slack():
                 continue
-            if self.nodes >= _MAX_NODES:
+            self.cut = self.cut or self.nodes >= _MAX_NODES or time.monotonic() > end
+            if self.cut:
                 self.bound = max(self.bound, above)
                 continue
             self.nodes += 1

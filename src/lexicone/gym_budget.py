@@ -3,6 +3,7 @@
 See `lexicone.budget_env` for what the budgets are and what clipped rewards mean.
 """
 
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -42,8 +43,8 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     ) -> None:
         RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
         gymnasium.Wrapper.__init__(self, env)
-        if not 0 < gamma <= 1:
-            raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma}")
+        if not isinstance(gamma, Real) or not 0 < gamma <= 1:
+            raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
         if rewards not in ("original", "clipped"):
             raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
         space = getattr(env.unwrapped, "reward_space", None)
@@ -83,7 +84,7 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         reward = np.asarray(reward)
         spent = self.budget + reward[self._tracked]
         if self.rewards == "clipped":
-            reward = reward.copy()
+            reward = reward.astype(np.result_type(reward, np.float32))
             reward[self._tracked] = np.minimum(spent, 0.0) - np.minimum(self.budget, 0.0)
         self.budget = spent / self.gamma
         info = {**info, "budget": self.budget.copy()}

@@ -169,7 +169,8 @@ def learn(
     """Maximise an objective subject to floors under others, in ``seeds`` runs of ``steps`` steps each.
 
     Returns the runs' states, from which ``before`` goes on, and the policies they end with: the last and
-    the average of each, also without what they do in less than 2 % of the cases.
+    the average of each (the last again after a single update of ``side_by_side·length`` steps), also without what
+    they do in less than 2 % of the cases.
     """
     rates = rates or Rates()
     size = np.abs(mdp.reward[mdp.probability > 0]).max(axis=0, initial=0.0)
@@ -197,7 +198,9 @@ def learn(
     final = _run(setting, before, keys[:, 1], updates, length)
     last = np.asarray(jax.nn.softmax(final.logits), dtype=float)
     average = np.asarray(final.average, dtype=float)
-    policies = np.concatenate([last, average / average.sum(axis=-1, keepdims=True)])
+    total = average.sum(axis=-1, keepdims=True)
+    average = np.where(total > 0, average / np.where(total > 0, total, 1.0), last)
+    policies = np.concatenate([last, average])
     sharp = np.where(policies < 0.02, 0.0, policies)
     return final, np.concatenate([policies, sharp / sharp.sum(axis=-1, keepdims=True)])
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,29 +36,37 @@ class Lifted:
 
     def begin(self, state: Any) -> int:
         """The memory at the start of an episode in that state."""
+        original = self.augmented.original
+        _check_number("state", state, original.num_states)
         starts = np.flatnonzero(self.augmented.mdp.initial)
         own = starts[self.augmented.state[starts] == state]
         if not len(own):
-            label = self.augmented.original.state_label(int(state))
-            raise ValueError(f"state: no episode starts in {label}")
+            raise ValueError(f"state: no episode starts in {original.state_label(int(state))}")
         return int(own[0])
 
     def act(self, memory: int, rng: np.random.Generator) -> int:
         """An action, drawn from the policy."""
+        _check_number("memory", memory, len(self.table))
         return int(rng.choice(self.table.shape[1], p=self.table[memory]))
 
     def advance(self, memory: int, action: int, next_state: Any, reward: Any) -> int:
         """The memory after a step of the original model that paid K rewards."""
-        model = self.augmented.tracked
+        model, original = self.augmented.tracked, self.augmented.original
+        _check_number("memory", memory, model.num_states)
+        _check_number("action", action, model.num_actions)
+        _check_number("next_state", next_state, original.num_states)
         following = model.next_state[memory, action]
         fits = self.augmented.state[following] == next_state
         fits &= model.probability[memory, action] > 0
         if not fits.any():
             raise ValueError(
                 f"next_state: {model.action_label(action)} in {model.state_label(memory)} "
-                f"does not lead to {self.augmented.original.state_label(int(next_state))}"
+                f"does not lead to {original.state_label(int(next_state))}"
             )
-        off = np.abs(model.reward[memory, action] - np.asarray(reward)).max(axis=-1)
+        paid = np.asarray(reward, dtype=float)
+        if paid.shape != (original.num_objectives,) or np.isnan(paid).any():
+            raise ValueError(f"reward: expected {original.num_objectives} numbers, got {reward!r}")
+        off = np.abs(model.reward[memory, action] - paid).max(axis=-1)
         return int(following[np.argmin(np.where(fits, off, np.inf))])
 
     @cached_property
@@ -108,3 +117,12 @@ class Lifted:
         from lexicone.plots import draw_model
 
         return draw_model(self.augmented.original, *self.shadow, title)
+
+
+def _check_number(name: str, number: Any, count: int) -> None:
+    try:
+        fits = 0 <= index(number) < count
+    except TypeError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name}: expected a whole number from 0 to {count - 1}, got {number!r}")

@@ -11,25 +11,29 @@ rest counts: it stays at its maximum, and the search goes on behind it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone.arguments import as_order, check_kind, check_whole
 from lexicone.augment import Augmented, augmentation
 from lexicone.constrained import Answer, Exact, Subproblem
 from lexicone.evaluation import evaluate
 from lexicone.mdp import MDP, check_model
 from lexicone.order import Order
 from lexicone.programs import Outcome
+from lexicone.solve import reward_scale
 
 __all__ = ["Criterion", "Search", "Solver", "Strategy", "search"]
 
 Strategy = Literal["one_by_one", "binary", "dynamic"]
 Solver = Literal["exact", "q_learning", "lagrangian"]
 Criterion = Literal["expected", "episode"]
+
+_HUGE = 1e20  # of an objective's scale: infinite, as the linear programs have it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,13 +44,15 @@ class Search:
     """As in `lexicone.solve.Status` for the exact solver; "learned" otherwise: nothing is proven."""
     message: str
     values: Float[np.ndarray, " K"]
-    """The expected returns of the policy."""
+    """The expected returns of the policy (with `stay`, if there is one)."""
     key: Float[np.ndarray, " K"]
     """What was maximised, in order: ``min(V_j, τ_j)``, or ``E[min(R_j, τ_j)]`` for the episode criterion; then V_K."""
     policy: Any
     """``[S,A]`` probabilities; with the episode criterion a `Lifted` policy, which has memory."""
     satisfied: Bool[np.ndarray, " K-1"]
     """Which thresholds are met: in expectation, or by every episode."""
+    stay: Float[np.ndarray, " N"] | None
+    """With status "needs memory", as in `lexicone.solve.Solution`; budgets are memory enough, so not by episodes."""
     subproblems: int
     """How many constrained problems were solved (or tried)."""
     trace: tuple[Subproblem, ...]
@@ -62,7 +68,7 @@ class Search:
 
 def search(
     mdp: MDP,
-    order: Order,
+    order: Order | Sequence[float],
     strategy: Strategy = "binary",
     solver: Solver = "exact",
     gamma: float = 1.0,
@@ -80,14 +86,16 @@ def search(
 
     Args:
         mdp: the model; learners sample it, and use its tables only to evaluate what they have learned.
-        order: the thresholds.
-        strategy: ``"one_by_one"`` tries m = 1, 2, …: O(K) subproblems. ``"binary"`` halves what is left: O(log K),
-            and as many again behind each objective that is missed. ``"dynamic"`` lets constraints enter and leave
-            by attainable performance, after Hayes et al. (2020), who set thresholds so. Exactly: a threshold that the
-            last solution already meets enters without a subproblem of its own. Learned: one run of ``rounds``
-            stretches goes on from its own table. A threshold that is met enters as a constraint at once. One on
-            which three stretches bring no progress leaves: the best value attained takes its place, and the next
-            objective has its turn. If a later policy meets it after all, it enters again.
+        order: the thresholds, an `Order` or a list.
+        strategy: ``"one_by_one"`` tries m = 1, 2, …: K subproblems. ``"binary"`` halves what is left, about log₂ K
+            until the first miss. Behind a miss it tries the next objective alone, then the next two, four, …: for 33
+            objectives 4 subproblems with a single miss in the middle, 38 if all are missed, 51 if every second one is
+            (one by one 18, 33 and 33). ``"dynamic"`` lets constraints enter and leave by attainable performance,
+            after Hayes et al. (2020), who set thresholds so. Exactly: a threshold that the last solution already
+            meets enters without a subproblem of its own. Learned: one run of ``rounds`` stretches goes on from its
+            own table. A threshold that is met enters as a constraint at once. One on which three stretches bring no
+            progress leaves: the best value attained takes its place, and the next objective has its turn. If a
+            later policy meets it after all, it enters again.
         solver: ``"exact"``; ``"q_learning"``, on the augmented model (episode criterion only); ``"lagrangian"``, a
             policy gradient with multipliers that rise while a floor is missed.
         gamma: the discount.
@@ -103,34 +111,55 @@ def search(
     """
     if tolerance is None:
         tolerance = 0.02 if solver == "lagrangian" else 1e-6
-    _check(mdp, order, strategy, solver, gamma, criterion, tolerance)
-    for name, number in (("steps", steps), ("seeds", seeds), ("rounds", rounds)):
-        if number < 1:
-            raise ValueError(f"{name}: must be at least 1, got {number}")
+    check_model(mdp, gamma)
+    order = as_order(order, mdp)
+    _check(order, strategy, solver, criterion, tolerance)
+    check_whole(steps=steps, seeds=seeds, rounds=rounds, max_states=max_states)
     augmented = None
     if criterion == "episode":
         augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
     model = mdp if augmented is None else augmented.mdp
     run = _Run(model, order, gamma, tolerance, progress)
     if solver == "exact":
-        status, message, policy = run.exactly(strategy)
+        found = run.exactly(strategy)
     else:
         from lexicone.constrained_learners import learner
 
         engine = learner(solver, model, order, gamma, tolerance, steps, seeds, seed)
-        status, message, policy = run.by_learning(strategy, engine, rounds)
-    return _result(
-        mdp,
-        model,
-        policy,
-        run,
-        status=status,
-        message=message,
+        found = run.by_learning(strategy, engine, rounds)
+    policy, values = found.policy, found.values
+    if augmented is not None:
+        found = _firm(run, found)
+        policy = augmented.lift(found.policy)
+        values = policy.values
+    return Search(
+        status=found.status,
+        message=found.message,
+        values=values,
+        key=np.asarray(order.key(found.values)),
+        policy=policy,
+        satisfied=found.satisfied,
+        stay=found.stay,
+        subproblems=len(run.trace),
+        trace=tuple(run.trace),
+        order=order,
+        gamma=gamma,
         strategy=strategy,
         solver=solver,
         criterion=criterion,
         augmented=augmented,
     )
+
+
+class _Found(NamedTuple):
+    """The end of a search, on the model that was searched."""
+
+    status: str
+    message: str
+    policy: Float[np.ndarray, "N A"]
+    values: Float[np.ndarray, " K"]
+    satisfied: Bool[np.ndarray, " K-1"]
+    stay: Float[np.ndarray, " N"] | None = None
 
 
 class _Run:
@@ -146,40 +175,53 @@ class _Run:
     ) -> None:
         self.model, self.order, self.gamma, self.tolerance = model, order, gamma, tolerance
         self.progress = progress
+        far = [_HUGE * size for size in reward_scale(model)]
         limits = [*order.thresholds, math.inf]
+        limits = [
+            t if abs(t) < most else math.copysign(math.inf, t)
+            for t, most in zip(limits, far, strict=True)
+        ]
         self.plan = [i for i in range(len(order)) if limits[i] > -math.inf]
         self.limits = {i: limits[i] for i in self.plan}
         self.floors: dict[int, float] = {}
         self.trace: list[Subproblem] = []
 
-    def exactly(self, strategy: Strategy) -> tuple[str, str, Any]:
+    def exactly(self, strategy: Strategy) -> _Found:
         """With linear programs."""
         engine = Exact(self.model, self.order, self.gamma)
         outcome, objective = Outcome.OPTIMAL, self.plan[-1]
         if engine.choices.num_states:
             outcome, objective = self._walk(engine, strategy)
         found = engine.solution(outcome, objective, self.floors, self.tolerance)
-        return str(found.status), found.message, found.policy
+        return _Found(
+            str(found.status),
+            found.message,
+            found.policy,
+            found.values,
+            found.satisfied,
+            found.stay,
+        )
 
-    def by_learning(self, strategy: Strategy, engine: Any, rounds: int) -> tuple[str, str, Any]:
+    def by_learning(self, strategy: Strategy, engine: Any, rounds: int) -> _Found:
         """With a learner; the message says what it did not find."""
         if strategy == "dynamic":
             engine.run(self.plan, self.limits, self.floors, rounds, self._note)
         else:
             self._walk(engine, strategy)
+        values = evaluate(self.model, engine.policy, self.gamma)
+        satisfied = np.array(
+            [v >= t - self._room(t) for v, t in zip(values, self.order.thresholds, strict=False)],
+            dtype=bool,
+        )
         names = self.order.names or self.model.objective_labels
-        open_ends = [
-            f"objective {i + 1} ({names[i]})"
-            for i in self.plan[:-1]
-            if not self.floors.get(i, -math.inf) >= self.limits[i] - self._room(self.limits[i])
-        ]
+        missed = [f"objective {i + 1} ({names[i]})" for i in np.flatnonzero(~satisfied)]
         message = "learned: all thresholds are met"
-        if open_ends:
+        if missed:
             message = (
-                f"learned: no policy that meets {', '.join(open_ends)} was found within the budget, "
+                f"learned: no policy that meets {', '.join(missed)} was found within the budget, "
                 "which does not prove that there is none"
             )
-        return "learned", message, engine.policy
+        return _Found("learned", message, engine.policy, values, satisfied)
 
     def _walk(self, engine: Any, strategy: Strategy) -> tuple[Outcome, int]:
         """Find the first objective that is missed, decide it, and go on behind it; the last is always missed."""
@@ -205,21 +247,23 @@ class _Run:
         Nothing behind an infinite threshold is tried: that one is always missed.
         """
         walls = [n for n in range(low, len(self.plan)) if self.limits[self.plan[n]] == math.inf]
-        top, beyond = walls[0], None
+        top, beyond, ahead = walls[0], None, 1 if low else 0
         while True:
-            place = (low + top + 1) // 2 if strategy == "binary" else low
+            place = low
+            if strategy == "binary":
+                place = min(low + ahead - 1, top) if ahead else (low + top + 1) // 2
             i = self.plan[place]
             before = {j: self.limits[j] for j in self.plan[low:place]}
             found = engine.maximize(i, self.limits[i], {**self.floors, **before})
             self._note(found)
             if found.answer in (Answer.INFEASIBLE, Answer.NOT_FOUND) and place > low:
-                top, beyond = place - 1, found
+                top, beyond, ahead = place - 1, found, 0
                 continue
             self.floors.update(before)
             if found.answer is not Answer.MET:
                 return found
             self.floors[i] = engine.decide(found)
-            low = self._met_anyway(found, strategy, place + 1)
+            low, ahead = self._met_anyway(found, strategy, place + 1), 2 * ahead
             if low > top:
                 if beyond is not None and beyond.answer is Answer.INFEASIBLE:
                     return beyond  # although all before it can be met
@@ -247,68 +291,27 @@ class _Run:
             )
 
 
-def _result(
-    mdp: MDP, model: MDP, table: np.ndarray, run: _Run, *, criterion: Criterion, **rest: Any
-) -> Search:
-    augmented: Augmented | None = rest["augmented"]
-    order, gamma, limits = run.order, run.gamma, np.array(run.order.thresholds)
-    room = run.tolerance * np.maximum(1.0, np.where(np.isfinite(limits), np.abs(limits), 1.0))
-    policy: Any = table
-    if augmented is not None:
-        table = _firm(model, table, order, gamma, run.tolerance)
-        policy = augmented.lift(table)
-    inside = evaluate(model, table, gamma)
-    return Search(
-        values=inside if augmented is None else policy.values,
-        key=np.asarray(Order(order.thresholds).key(inside)),
-        policy=policy,
-        satisfied=inside[:-1] >= limits - room,
-        subproblems=len(run.trace),
-        trace=tuple(run.trace),
-        order=order,
-        gamma=gamma,
-        criterion=criterion,
-        **rest,
-    )
-
-
-def _firm(
-    model: MDP, table: np.ndarray, order: Order, gamma: float, tolerance: float
-) -> Float[np.ndarray, "N A"]:
+def _firm(run: _Run, found: _Found) -> _Found:
     """The policy without chance, if its likeliest actions are as good: with budgets, chance is never needed."""
-    if (table.max(axis=1) == 1).all():
-        return table
-    fixed = np.eye(model.num_actions)[table.argmax(axis=1)]
-    ours, theirs = (np.asarray(order.key(evaluate(model, t, gamma))) for t in (fixed, table))
-    return fixed if np.allclose(ours, theirs, rtol=0.1 * tolerance, atol=0.1 * tolerance) else table
+    table = found.policy
+    if found.stay is not None or (table.max(axis=1) == 1).all():
+        return found
+    fixed = np.eye(table.shape[1])[table.argmax(axis=1)]
+    values = evaluate(run.model, fixed, run.gamma)
+    ours, theirs = (np.asarray(run.order.key(v)) for v in (values, found.values))
+    room = 0.1 * run.tolerance
+    same = np.allclose(ours, theirs, rtol=room, atol=room)
+    return found._replace(policy=fixed, values=values) if same else found
 
 
-def _check(
-    mdp: MDP,
-    order: Order,
-    strategy: str,
-    solver: str,
-    gamma: float,
-    criterion: str,
-    tolerance: float,
-) -> None:
-    check_model(mdp, gamma)
-    if len(order) != mdp.num_objectives:
-        raise ValueError(
-            f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
-            f"but the model has {mdp.num_objectives}"
-        )
-    for name, given, kinds in (
-        ("strategy", strategy, Strategy),
-        ("solver", solver, Solver),
-        ("criterion", criterion, Criterion),
-    ):
-        if given not in get_args(kinds):
-            raise ValueError(f"{name}: expected one of {get_args(kinds)}, got {given!r}")
+def _check(order: Order, strategy: str, solver: str, criterion: str, tolerance: float) -> None:
+    check_kind("strategy", strategy, get_args(Strategy))
+    check_kind("solver", solver, get_args(Solver))
+    check_kind("criterion", criterion, get_args(Criterion))
     if order.break_ties:
         raise ValueError("order: break_ties asks for more than constraints can say; use solve")
-    if not tolerance > 0:
-        raise ValueError(f"tolerance: must be positive, got {tolerance}")
+    if not 0 < tolerance < math.inf:
+        raise ValueError(f"tolerance: must be positive and finite, got {tolerance}")
     if solver == "q_learning" and criterion == "expected":
         raise ValueError(
             'solver: Q-learning needs the budgets in the state; use criterion="episode", or "lagrangian"'

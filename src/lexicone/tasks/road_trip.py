@@ -17,8 +17,8 @@ def road_trip(
     roads: str | os.PathLike[str] | None = None,
     *,
     start: str | None = None,
-    destinations: Sequence[str] | None = None,
-    costs: Sequence[str] = ("toll",),
+    destinations: str | Sequence[str] | None = None,
+    costs: str | Sequence[str] = ("toll",),
 ) -> MDP:
     """A state is a city, action i its i-th road: ``R₁ = −toll(s,s′)``, ``R₂ = pleasure(s′)``.
 
@@ -30,12 +30,14 @@ def road_trip(
     - ``pleasure`` (optional): what arriving in ``to`` is worth.
 
     The trip begins in ``start`` (default: the first line's ``from``) and ends in one of
-    ``destinations`` (default: the cities with positive pleasure). A budget B is the threshold −B.
+    ``destinations`` (one or several; default: the cities with positive pleasure). A budget B is the threshold −B.
     A city with fewer roads than others offers the same ones again for the remaining actions.
     """
+    costs = (costs,) if isinstance(costs, str) else tuple(costs)
+    destinations = (destinations,) if isinstance(destinations, str) else destinations
     if not costs or len(set(costs)) != len(costs):
         raise ValueError(f"costs: expected different names of columns, got {list(costs)}")
-    lines = _read(roads, tuple(costs))
+    lines = _read(roads, costs)
     cities = list(dict.fromkeys(city for line in lines for city in (line["from"], line["to"])))
     number = {city: i for i, city in enumerate(cities)}
     pleasure = _pleasures(lines, cities)
@@ -88,7 +90,13 @@ def _read(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) -> list[
         path = Path(roads)
         if not path.is_file():
             raise ValueError(f"roads: there is no file {os.fspath(roads)!r}")
-        text, where = path.read_text(), f"roads: {path.name}"
+        where = f"roads: {path.name}"
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError(f"{where}: is not a text file in UTF-8") from None
+    if "\0" in text:
+        raise ValueError(f"{where}: is not a text file in UTF-8")
     reader = csv.DictReader(text.splitlines(), skipinitialspace=True)
     missing = [c for c in ("from", "to", *costs) if c not in (reader.fieldnames or [])]
     if missing:
