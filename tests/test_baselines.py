@@ -145,3 +145,23 @@ def test_no_gradient_is_no_direction(rule):
     moving = decide(settings(rule), np.eye(2), [0, 0], [1])
     assert bool(moving.found)
     assert moving.objective == 0
+
+
+@pytest.mark.parametrize("on_none", ["skip", "gradient", "first"])
+def test_a_smaller_delta_comes_before_what_to_do_without_a_direction(on_none):
+    """Gradients at 150°: Δ=20° reaches to 140°, and Δ/8 to 175°. At 178° neither does."""
+
+    def at(degrees):
+        cosine = math.cos(math.radians(degrees))
+        gram = np.array([[1.0, cosine], [cosine, 1.0]])
+        return decide(settings("cone", on_none=on_none), gram, [0.0, 0.0], [0.0])
+
+    gram = np.array([[1.0, math.cos(math.radians(150))], [math.cos(math.radians(150)), 1.0]])
+    finer = find_direction(
+        gram, [0.0, 0.0], [0.0], delta=math.radians(2.5), active_constraints=True, method="exact"
+    )
+    assert at(150).found
+    np.testing.assert_allclose(at(150).weights, finer.weights, atol=1e-9)
+    instead = {"skip": [0, 0], "gradient": [0, 1], "first": [1, 0]}[on_none]
+    assert at(178).found == (on_none != "skip")
+    np.testing.assert_allclose(at(178).weights, instead, atol=1e-9)

@@ -225,7 +225,7 @@ def cheap(monkeypatch):
     return trainings
 
 
-TINY = {"seeds": 2, "updates": 1, "evaluation": 50, "leaves": 4}
+TINY = {"seeds": 2, "episodes": 64, "evaluation": 50, "leaves": 4}
 
 
 def test_a_study_is_resumed_cell_by_cell(cheap, tmp_path, monkeypatch):
@@ -287,7 +287,7 @@ def test_the_command_trains(tmp_path):
         tasks=("space-traders",),
         learners=("penalty",),
         seeds=2,
-        updates=2,
+        episodes=128,
         evaluation=10,
         out=tmp_path,
     )
@@ -308,7 +308,7 @@ def test_the_command_trains(tmp_path):
         ({"learners": ("dqn",)}, r"^learners: there is no 'dqn'; there are reinforce, a2c, "),
         ({"learners": ()}, r"^learners: there are reinforce"),
         ({"seeds": 0}, r"^seeds: must be at least 1, got 0"),
-        ({"updates": 0}, r"^updates: must be at least 1"),
+        ({"episodes": 0}, r"^episodes: must be at least 1"),
         ({"ratios": (0.0,)}, r"^ratios: expected positive numbers"),
     ],
 )
@@ -327,3 +327,17 @@ def test_a_damaged_file_is_not_overwritten(tmp_path):
 
 def test_importing_the_command_is_light():
     assert modules_after("import lexicone.cli_learners") == "False False"
+
+
+def test_a_report_shows_all_cells_that_were_kept(tmp_path):
+    with pytest.raises(ValueError, match=r"^out: there is no results.json"):
+        CompareLearners(report=True, out=tmp_path).run(Console(file=io.StringIO()))
+    for learner in ("penalty", "linear"):
+        command = CompareLearners(
+            tasks=("space-traders",), learners=(learner,), seeds=2, episodes=128, out=tmp_path
+        )
+        command.run(Console(file=io.StringIO()))
+    told = io.StringIO()
+    CompareLearners(report=True, out=tmp_path).run(Console(file=told, width=150))
+    assert "PPO, penalty" in told.getvalue()
+    assert "PPO, linear" in told.getvalue()

@@ -333,6 +333,21 @@ def test_values_solve_the_bellman_equation(seed, gamma):
     np.testing.assert_allclose(evaluate(mdp, policy, gamma), mdp.initial @ values, atol=1e-9)
 
 
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.5, 1.0]))
+def test_a_horizon_counts_so_many_steps(seed, horizon, gamma):
+    mdp = random_mdp(seed, states=5, terminals=1)
+    policy = random_policy(mdp, seed)
+    dense = mdp.to_dense()
+    chain = np.einsum("sa,sat->st", policy, dense.transition)
+    reward = np.einsum("sa,sat,satk->sk", policy, dense.transition, dense.reward)
+    steps = [gamma**t * mdp.initial @ np.linalg.matrix_power(chain, t) for t in range(horizon)]
+    np.testing.assert_allclose(
+        evaluate(mdp, policy, gamma, horizon), np.sum(steps, axis=0) @ reward, atol=1e-9
+    )
+    with pytest.raises(ValueError, match=r"^horizon: must be at least 1"):
+        evaluate(mdp, policy, gamma, 0)
+
+
 @given(st.integers(0, 10**6))
 def test_actions_and_one_hot_probabilities_are_the_same_policy(seed):
     mdp = random_mdp(seed)

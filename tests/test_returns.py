@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicone.returns import advantages, discounted_sums, goal, normalized
+from lexicone.returns import advantages, discounted_sums, goal, nearly, normalized
 
 sums = jax.jit(discounted_sums)
 aims = jax.jit(goal, static_argnames="criterion")
@@ -89,7 +89,22 @@ def test_expected_thresholds_leave_rewards_alone():
     aim = goal(reward, jnp.array([5.0]))
     np.testing.assert_array_equal(aim.reward, reward)
     np.testing.assert_array_equal(aim.values, reward.sum(axis=0).mean(axis=0))
-    np.testing.assert_array_equal(aim.limits, [5.0])
+    np.testing.assert_allclose(aim.limits, [5.0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["expected", "episode"])
+def test_rounding_does_not_miss_a_threshold(criterion):
+    reward = jnp.full((3, 1, 2), -0.1)
+    aim = goal(reward, jnp.array([-0.3]), criterion, 1.0)
+    assert reward.sum(axis=0)[0, 0] < -0.3
+    assert aim.values[0] >= aim.limits[0]
+    higher = goal(reward, jnp.array([-0.29]), criterion, 1.0)
+    assert higher.values[0] < higher.limits[0]
+
+
+def test_a_tolerance_leaves_infinity_alone():
+    ends = jnp.array([-math.inf, math.inf])
+    np.testing.assert_array_equal(nearly(ends), ends)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([-3.0, -0.5, 0.0, 1.0, 4.0]))

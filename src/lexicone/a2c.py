@@ -19,6 +19,9 @@ __all__ = ["A2C"]
 class A2C(ActorCritic):
     """Lexicographic advantage actor–critic; for `train`."""
 
+    batch: int = 32
+    """Episodes per update: one step on each, so that smaller batches make more of them."""
+    learning_rate: float = 1.2e-2
     critic_steps: int = 4
     """Steps of the critics on each batch."""
 
@@ -34,7 +37,7 @@ class A2C(ActorCritic):
         log_table, pull_back = jax.vjp(
             lambda policy: log_policy(policy, problem.features), state.policy
         )
-        state, batch = self.gather(problem, state, log_table, episodes)
+        state, batch = self.gather(problem, state, log_table, episodes, share)
         credit = batch.gain + batch.loss
         state, step = self.climb(state, batch, log_table, pull_back, credit, share)
         state, _ = jax.lax.scan(

@@ -13,17 +13,37 @@ from typing import Any, ClassVar, NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from lexicone.baselines import Rule, apply_rule, start_multipliers
 from lexicone.cone import Direction, Method
 from lexicone.gradients import Step, pull_back_all, take_step
 from lexicone.learner import OnNone, Optimizer, check_choices, check_numbers, make_optimizer
 from lexicone.networks import Critics, Network, log_policy
-from lexicone.returns import Criterion, advantages, goal, normalized
+from lexicone.returns import Criterion, Goal, advantages, goal, normalized
 from lexicone.rollout import Episodes, Problem, collect, spread_credit, visits
 
-__all__ = ["ActorCritic", "Batch", "State"]
+__all__ = ["ActorCritic", "Batch", "Levels", "State"]
+
+_PATIENCE = 0.1  # of the training, without progress, before an objective counts as levelled off
+_MOST = 3.0  # standard errors by which a threshold is raised
+_SLOWLY = 0.9  # how much of earlier batches is kept in the means by which progress is measured
+
+
+class Levels(NamedTuple):
+    """Whether objectives still make progress: thresholds may be out of reach, or infinite."""
+
+    total: Float[Array, " K-1"]
+    """A slow running mean of what is maximised, times ``weight``."""
+    value: Float[Array, " K-1"]
+    """The same of what is compared with thresholds."""
+    weight: Float[Array, ""]
+    best: Float[Array, " K-1"]
+    """The mean when it last rose by more than noise."""
+    when: Float[Array, " K-1"]
+    """The part of the training that was over then."""
+    met: Bool[Array, " K-1"]
+    """Whether the threshold has ever been met, as far as one can tell."""
 
 
 class State(NamedTuple):
@@ -39,6 +59,9 @@ class State(NamedTuple):
     """How much of it has been filled, from 0 to 1."""
     multipliers: Float[Array, " K-1"]
     """Of the Lagrangian rule; others leave them."""
+    shift: Float[Array, " K-1"]
+    """By how many standard errors thresholds are raised."""
+    levels: Levels
     scale: Float[Array, " K"]
     """The largest rewards, known beforehand or seen so far: the critics' unit."""
 
@@ -76,10 +99,10 @@ class ActorCritic:
     """λ of the advantages: 0 trusts the critics, 1 the returns."""
     entropy: float = 0.5
     """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
-    explore: float = 0.6
+    explore: float = 0.4
     """The part of the training after which it has fallen to 0."""
-    learning_rate: float = 7e-3
-    """Of the policy, falling to 0 in a straight line."""
+    learning_rate: float = 1e-2
+    """Of the policy, falling to 0 with the square of the training that is left."""
     critic_rate: float = 1e-2
     batch: int = 64
     """Episodes per update."""
@@ -92,9 +115,12 @@ class ActorCritic:
     confidence: float = 0.98
     """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
     smoothing: float = 0.3
-    """How much of the estimates of earlier batches is kept."""
-    buffer: float = 0.0
+    """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
+    buffer: float = 1.5
     """With the expected criterion a threshold binds up to so many standard errors above it."""
+    correction: float = 0.05
+    """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
+    Without it they settle where noise lifts enough of the estimates over the threshold."""
     on_none: OnNone = "skip"
     """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
     rule: Rule = "cone"
@@ -117,6 +143,7 @@ class ActorCritic:
         "confidence",
         "smoothing",
         "buffer",
+        "correction",
         "penalty",
         "multiplier_rate",
     )
@@ -162,6 +189,15 @@ class ActorCritic:
             jnp.zeros(count, dtype),
             jnp.zeros((), dtype),
             start_multipliers(count, dtype),
+            jnp.zeros(count - 1, dtype),
+            Levels(
+                jnp.zeros(count - 1, dtype),
+                jnp.zeros(count - 1, dtype),
+                jnp.zeros((), dtype),
+                jnp.full(count - 1, -jnp.inf, dtype),
+                jnp.zeros(count - 1, dtype),
+                jnp.zeros(count - 1, bool),
+            ),
             problem.scale,
         )
 
@@ -198,6 +234,7 @@ class ActorCritic:
         state: State,
         log_table: Float[Array, "S A"],
         episodes: Episodes,
+        share: Array,
     ) -> tuple[State, Batch]:
         """Sum up what a batch of episodes says; the state takes note of the estimates."""
         aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
@@ -214,20 +251,58 @@ class ActorCritic:
             advantage + value,
             log_table[:, :1],
         )[..., 0]
-        kept = self.smoothing
+        kept = 1 - (1 - self.smoothing) * jnp.sqrt(1 - share)
         standing = kept * state.standing + (1 - kept) * aim.values
         weight = kept * state.weight + (1 - kept)
+        values = standing / weight
+        error = jnp.std(episodes.returns, axis=0) / jnp.sqrt(self.batch * (1 + kept) / (1 - kept))
+        limits, shift = aim.limits, state.shift
+        if self.criterion == "expected":
+            noise = error[:-1]
+            missing = jnp.where(noise > 0, limits - aim.values[:-1], 0.0)
+            missing = jnp.clip(missing / jnp.where(noise > 0, noise, 1.0), -_MOST, _MOST)
+            shift = jnp.clip(shift + self.correction * missing, 0.0, _MOST)
+            limits = limits + shift * noise
+        levels, level = self.level_off(state.levels, aim, share)
         batch = Batch(
             episodes,
             spread_credit(episodes, jnp.maximum(credit, 0.0), log_table),
             spread_credit(episodes, jnp.minimum(credit, 0.0), log_table),
             often,
             whole.T / jnp.maximum(often, 1.0)[:, None],
-            standing / weight,
-            aim.limits,
-            jnp.std(episodes.returns, axis=0) / jnp.sqrt(self.batch * (1 + kept) / (1 - kept)),
+            values,
+            jnp.where(level, jnp.minimum(values[:-1], limits), limits),
+            error,
         )
-        return state._replace(standing=standing, weight=weight, scale=size), batch
+        after = state._replace(
+            standing=standing, weight=weight, shift=shift, levels=levels, scale=size
+        )
+        return after, batch
+
+    def level_off(
+        self, levels: Levels, aim: Goal, share: Array
+    ) -> tuple[Levels, Bool[Array, " thresholds"]]:
+        """Which objectives have never met their threshold and, once exploration is over, rise no further.
+
+        Those count as good enough where they stand, so that the next objective has its turn and may not lower them;
+        one that falls well behind its best comes first again. Without that, a threshold that no policy reaches would
+        keep all later objectives from being improved at all.
+        """
+        totals = jnp.sum(aim.reward, axis=0)[:, :-1]
+        total = _SLOWLY * levels.total + (1 - _SLOWLY) * jnp.mean(totals, axis=0)
+        value = _SLOWLY * levels.value + (1 - _SLOWLY) * aim.values[:-1]
+        weight = _SLOWLY * levels.weight + (1 - _SLOWLY)
+        now = total / weight
+        error = jnp.std(totals, axis=0) / jnp.sqrt(self.batch * (1 + _SLOWLY) / (1 - _SLOWLY))
+        noise = 2 * error + 1e-3 * jnp.abs(now)
+        rose = now > levels.best + noise
+        best = jnp.where(rose, now, levels.best)
+        when = jnp.where(rose, share, levels.when)
+        near = noise if self.criterion == "expected" else 0.0
+        met = levels.met | (value / weight >= aim.limits - near)
+        still = share - jnp.maximum(when, self.explore) > _PATIENCE
+        held = still & ~met & (now > best - 2 * noise)
+        return Levels(total, value, weight, best, when, met), held
 
     def climb(
         self,
@@ -250,7 +325,7 @@ class ActorCritic:
             return apply_rule(self, products, batch.values, batch.limits, batch.error, multipliers)
 
         step = take_step(
-            optax.chain(make_optimizer(self), optax.scale(cast(float, 1 - share))),
+            optax.chain(make_optimizer(self), optax.scale(cast(float, (1 - share) ** 2))),
             (state.optimizer, optax.EmptyState()),
             state.policy,
             gradients,

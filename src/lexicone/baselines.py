@@ -74,7 +74,7 @@ def _cone(
     values: Float[Array, " K"],
     limits: Float[Array, " K-1"],
 ) -> Direction:
-    """The paper's direction; where Δ leaves none, that of a smaller Δ, if there is one."""
+    """The paper's direction; where Δ leaves none, that of a smaller Δ, if there is one; else what ``on_none`` says."""
     direction = choose_direction(learner, products, values, limits)
     finer = find_direction(
         products,
@@ -85,7 +85,7 @@ def _cone(
         buffer=learner.buffer,
         method=learner.method,
     )
-    use = ~direction.found & finer.found
+    use = (direction.reason != int(Reason.FOUND)) & finer.found
     return Direction(*(jnp.where(use, b, a) for a, b in zip(direction, finer, strict=True)))
 
 

@@ -17,12 +17,14 @@ class CompareLearners:
     Tasks: exp1, exp1-expected, exp1-low, exp1-low-expected, exp2, exp2-expected, space-traders, treasure, fruit-tree,
     delta (Δ from 2° to 20° on the fruit tree), and when asked for fruit-tree-6 and fruit-tree-7.
     Learners: reinforce (the paper's), a2c, ppo, and PPO with other rules: half-space, lagrangian, linear, penalty.
-    Writes results.json after each cell; run again, it goes on where it stopped.
+    Writes results.json after each cell; run again, it goes on where it stopped. The cells of one file may come from
+    several commands, with other seeds for other tasks; --report shows all of them.
 
     Examples:
       lexicone compare-learners --tasks exp1 exp2 --learners reinforce ppo
       lexicone compare-learners --seeds 100 --out results
       lexicone compare-learners --tasks fruit-tree delta --learners ppo --leaves 4
+      lexicone compare-learners --report --out experiments/learners
     """
 
     tasks: tuple[str, ...] = ()
@@ -33,12 +35,14 @@ class CompareLearners:
     """How many independent runs in each cell."""
     seed: int = 0
     """Where all randomness comes from."""
-    updates: int = 300
-    """Updates of PPO; the others learn from as many episodes."""
+    episodes: int | None = None
+    """Episodes that each run learns from; by default those of the task."""
     evaluation: int = 1000
     """Episodes by which each policy is judged."""
     leaves: int = 20
     """Desired leaves of each fruit tree."""
+    report: bool = False
+    """Run nothing: the table and figures of all cells that results.json has."""
     out: Path = Path("runs/learners")
     """The folder to write to: results.json, table.md and figures."""
 
@@ -51,12 +55,13 @@ class CompareLearners:
             tasks=self.tasks or learners.Study.tasks,
             learners=self.learners or learners.Study.learners,
             seeds=self.seeds,
-            updates=self.updates,
+            episodes=self.episodes,
             evaluation=self.evaluation,
             leaves=self.leaves,
             key=self.seed,
         )
-        results = learners.run(study, self.out, console=console)
+        kept = learners.all_cells(self.out) if self.report else None
+        results = kept or learners.run(study, self.out, console=console)
         learners_report.report(results, console)
         (self.out / "table.md").write_text(learners_report.as_markdown(results))
         with console.status("drawing …"):

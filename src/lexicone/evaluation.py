@@ -29,13 +29,25 @@ _DIRECT_SIZE = 4000  # states; larger systems are first tried with an iterative 
 _GAIN_TOLERANCE = 1e-11  # of the largest reward: an average below that is rounding
 
 
-def evaluate(mdp: MDP, policy: Any, gamma: float = 1.0) -> Float[np.ndarray, " K"]:
+def evaluate(
+    mdp: MDP, policy: Any, gamma: float = 1.0, horizon: int | None = None
+) -> Float[np.ndarray, " K"]:
     """The K expected (discounted) returns of a stationary policy from the start distribution.
 
     ``policy`` is ``[S,A]`` probabilities or ``[S]`` action numbers. With γ=1 an objective that is
     paid for ever has value +∞ or −∞ by the sign of its average reward (see the module's
-    docstring); gains from different starts are netted first.
+    docstring); gains from different starts are netted first. With a ``horizon`` only the rewards of
+    so many steps count.
     """
+    if horizon is not None:
+        check_model(mdp, gamma)
+        if horizon < 1:
+            raise ValueError(f"horizon: must be at least 1, got {horizon}")
+        chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
+        left = np.zeros_like(reward)
+        for _ in range(horizon):
+            left = reward + gamma * (chain @ left)
+        return mdp.initial @ left
     gain, bias = _gain_and_bias(mdp, policy, gamma)
     start = mdp.initial > 0
     weights = mdp.initial[start]

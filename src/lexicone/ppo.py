@@ -44,7 +44,7 @@ class PPO(ActorCritic):
     ) -> tuple[State, dict[str, Array]]:
         """Take ``epochs`` clipped steps on a batch."""
         old = self.log_policy(problem, state)
-        state, batch = self.gather(problem, state, old, episodes)
+        state, batch = self.gather(problem, state, old, episodes, share)
 
         def epoch(state: State, _: Any) -> tuple[State, dict[str, Array]]:
             log_table, pull_back = jax.vjp(

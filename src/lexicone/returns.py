@@ -2,7 +2,7 @@
 
 Arrays are time first: ``[T,N,K]`` for T steps, N episodes and K objectives. Each column of N holds one episode, and is
 0 after its end. Termination ends an episode for good; after a truncation its last state still has a value, which
-`advantages` therefore adds and `discounted_sums` can be given.
+`advantages` therefore adds.
 """
 
 from typing import Literal, NamedTuple
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-__all__ = ["Criterion", "Goal", "advantages", "discounted_sums", "goal", "normalized"]
+__all__ = ["Criterion", "Goal", "advantages", "discounted_sums", "goal", "nearly", "normalized"]
 
 Criterion = Literal["expected", "episode"]
 
@@ -68,6 +68,13 @@ def normalized(
     return jnp.where(deviation > noise, centred / jnp.where(deviation > noise, deviation, 1.0), 0.0)
 
 
+def nearly(thresholds: Float[Array, " *shape"]) -> Float[Array, " *shape"]:
+    """What a sum of rounded rewards has to reach for its threshold to be met."""
+    slack = 1e-5 if thresholds.dtype == jnp.float32 else 1e-9
+    size = jnp.where(jnp.isfinite(thresholds), jnp.maximum(1.0, jnp.abs(thresholds)), 0.0)
+    return thresholds - slack * size
+
+
 class Goal(NamedTuple):
     """What a batch of episodes says about the objectives: what to earn, where they stand, where they should."""
 
@@ -93,11 +100,10 @@ def goal(
     """
     total = jnp.sum(reward, axis=0)
     mean = jnp.mean(total, axis=0)
+    near = nearly(thresholds)
     if criterion == "expected":
-        return Goal(reward, mean, thresholds)
+        return Goal(reward, mean, near)
     last = thresholds.shape[0]
-    slack = 1e-5 if reward.dtype == jnp.float32 else 1e-9
-    near = thresholds - slack * jnp.maximum(1.0, jnp.abs(thresholds))
     least = jnp.finfo(reward.dtype).min  # what −∞ clips to: nothing can be earned
     bound = jnp.broadcast_to(jnp.maximum(thresholds, least), reward[..., :last].shape)
     clipped = jnp.minimum(jnp.cumsum(reward[..., :last], axis=0), bound)

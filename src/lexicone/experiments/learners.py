@@ -5,6 +5,7 @@ is finished is kept in the results file and read from there as long as its setti
 """
 
 import dataclasses
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from lexicone.ppo import PPO
 from lexicone.train import train_many
 from lexicone.trained import Trained
 
-__all__ = ["LEARNERS", "Study", "run"]
+__all__ = ["LEARNERS", "Study", "all_cells", "run"]
 
 _TOGETHER = 128  # runs in one program, as far as memory is concerned
 _SNAPSHOTS = 40
@@ -49,8 +50,8 @@ class Study:
         "penalty",
     )
     seeds: int = 10
-    updates: int = 300
-    """Of PPO; every learner has as many episodes as that makes."""
+    episodes: int | None = None
+    """That every run learns from; the task's own number if not given."""
     evaluation: int = 1000
     """Episodes by which a policy is judged, actions sampled."""
     leaves: int = 20
@@ -61,9 +62,10 @@ class Study:
 
     def check(self) -> None:
         """Raise a ValueError for a setting that makes no sense."""
-        for name in ("seeds", "updates", "evaluation", "leaves"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: must be at least 1, got {getattr(self, name)}")
+        for name in ("seeds", "episodes", "evaluation", "leaves"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}: must be at least 1, got {value}")
         for name, known in (("tasks", TASKS), ("learners", LEARNERS)):
             given = getattr(self, name)
             wrong = [each for each in given if each not in known]
@@ -155,6 +157,15 @@ def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str,
     return results
 
 
+def all_cells(out: Path) -> dict[str, Any]:
+    """All cells of ``out/results.json``, in the order of tasks and learners."""
+    cells = _read(out / "results.json")
+    if not cells:
+        raise ValueError(f"out: there is no results.json with cells in {out}")
+    place = {f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNERS))}
+    return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
+
+
 def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None]) -> dict[str, Any]:
     variants = LEARNERS[learner](task, study)
     groups = _groups(len(task.goals), study.seeds)
@@ -181,6 +192,7 @@ def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None])
         "interval_method": method,
         "gap_mean": _plain(gaps.mean()),
         "gap_median": _plain(np.median(gaps)),
+        "episodes": _episodes(task, learner, study),
         "steps": float(np.mean([each.steps for each in best])),
         "seconds": round(time.perf_counter() - begin, 1),
         "goals": [
@@ -214,10 +226,15 @@ def _train(
             for goal in goals
         ],
         seeds=study.seeds,
-        episodes=study.updates * PPO().batch,
+        episodes=_episodes(task, learner, study),
         key=study.key,
         snapshots=_SNAPSHOTS if task.curves else 0,
     )
+
+
+def _episodes(task: Task, learner: str, study: Study) -> int:
+    own = task.literal_episodes if learner == "reinforce" else task.episodes
+    return study.episodes or own
 
 
 def _groups(goals: int, seeds: int) -> list[range]:
@@ -232,8 +249,8 @@ def _settings(task: Task, learner: str, study: Study) -> Any:
     variants = LEARNERS[learner](task, study)
     told = {
         "version": __version__,
-        "study": {name: getattr(study, name) for name in ("seeds", "updates", "evaluation", "key")},
-        "episodes": study.updates * PPO().batch,
+        "study": {name: getattr(study, name) for name in ("seeds", "evaluation", "key")},
+        "episodes": _episodes(task, learner, study),
         "learner": [[label, dataclasses.asdict(each)] for label, each in variants],
         "goals": [
             [goal.label, *map(str, (goal.order.thresholds, goal.best, goal.needs, goal.delta))]

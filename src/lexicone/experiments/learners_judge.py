@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from lexicone.evaluation import evaluate
 from lexicone.experiments.learners_tasks import Goal, Task
 from lexicone.trained import Trained
 
@@ -37,7 +38,11 @@ def judge(task: Task, goal: Goal, label: str, trained: Trained, episodes: int) -
     """Sample ``episodes`` episodes of every seed's policy, and compare it with the optimum."""
     returns = trained.evaluate(episodes, seed=1).returns
     share = _reaches(goal, returns).mean(axis=1)
-    values = trained.values() if task.criterion == "expected" else returns.mean(axis=1)
+    values = returns.mean(axis=1)
+    if task.criterion == "expected":
+        # Within the steps of an episode: arriving some day is not enough.
+        cap = trained.learner.max_steps
+        values = np.stack([evaluate(task.mdp, each, horizon=cap) for each in trained.policies])
     best = np.array(goal.best)
     unit = np.maximum(1.0, np.abs(best)) if task.scale is None else np.array(task.scale)
     gap = (np.asarray(goal.order.gap(values, best)) / unit).max(axis=1)

@@ -54,6 +54,10 @@ class Task:
     """The paper's learner, with the best that is known here for what the paper does not give."""
     literal_order: Order | None = None
     """The thresholds with which that learner does best, where they are not the goal's."""
+    literal_episodes: int = 20_000
+    """That a run of it learns from: the paper's number, or as far as its authors' plots go."""
+    episodes: int = 19_200
+    """That a run of the others learns from; together at most the steps that the paper's learner takes in the mazes."""
     longest: int | None = None
     """No episode has more steps."""
     scale: tuple[float, ...] | None = None
@@ -84,6 +88,8 @@ def _maze(
         goals=(Goal(f"τ₁={threshold:g}", order, best, needs or best),),
         literal=literal.learner,
         literal_order=literal.order if as_paper else None,
+        literal_episodes=4_000 if name == "exp2" else 20_000,  # 0.19 and 1.1 million steps
+        episodes=9_600 if name == "exp2" else 38_400,
         curves=as_paper,
     )
 
