@@ -1,25 +1,25 @@
 """PPO and A2C, and PPO with every rule of `lexicone.baselines`: the probe ladder, and what `train` promises of them."""
 
-import importlib
 import math
 from dataclasses import fields, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from interruption import killed_after
 from lexicone.a2c import A2C
 from lexicone.engine import advance
 from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.ppo import PPO
+from lexicone.rollout import collect
 from lexicone.solve import solve
 from lexicone.train import train, train_many
-from lexicone.trained import load
+from lexicone.trained import load, problem_of
 from small_models import drawn
-
-module = importlib.import_module("lexicone.train")
 
 # Models of one shape (4 states, of which 3 is the end; 2 actions, 2 successors, 2 objectives), one number of runs and
 # of updates, and all settings given: each learner is compiled once, and none of this depends on defaults.
@@ -121,6 +121,26 @@ def test_probe_discount_matters(name):
     assert hasty.max() < 0.85
 
 
+def patience():
+    """A sure 0.4, or 1 after a wait of 20 steps on average: most episodes are cut off before, after 5."""
+    transition = np.zeros((4, 2, 4))
+    transition[0, 0, 3] = transition[0, 1, 1] = transition[2, :, 3] = 1
+    transition[1, :, 1], transition[1, :, 3] = 0.95, 0.05
+    reward = np.zeros((4, 2, 4, 2))
+    reward[0, 0, 3], reward[1, :, 3] = (0, 0.4), (0, 1)
+    return MDP.from_dense(transition, reward, [0.5, 0.5, 0, 0], np.eye(4, dtype=bool)[3])
+
+
+@our_learners
+def test_probe_what_comes_after_the_cut_counts(name):
+    """Within its 5 steps an episode gets 1 − 0.95⁴ = 0.19 for waiting; the critic knows of the rest."""
+    waits, hastens = (
+        probe(name, patience(), entropy=0.5, gamma=g).policies[:, 0, 1] for g in (1.0, 0.8)
+    )
+    assert waits.min() > 0.9
+    assert hastens.max() < 0.1  # by hand: 0.8·0.05/(1 − 0.8·0.95) = 0.17 < 0.4
+
+
 CONFLICT = {0: [(3, (1, 0)), (3, (0, 1))]}
 
 
@@ -197,13 +217,6 @@ def test_a_run_is_the_same_beside_any_other(name):
     assert not np.allclose(many[0].policies, many[1].policies)
 
 
-def test_a_run_is_the_same_alone():
-    learner, mdp, order = LEARNERS["penalty"], chances(), Order([0.5])
-    pair, alone = (run(learner, order, mdp=mdp, seeds=n) for n in (2, 1))
-    np.testing.assert_array_equal(alone.history["returns"][0], pair.history["returns"][0])
-    np.testing.assert_allclose(alone.policies[0], pair.policies[0], atol=1e-9)
-
-
 @every_learner
 def test_compiled_once_for_all_numbers(name):
     learner, mdp = LEARNERS[name], chances()
@@ -216,36 +229,71 @@ def test_compiled_once_for_all_numbers(name):
     assert advance._cache_size() == before
 
 
-class Killed(Exception):
-    pass
-
-
 @pytest.mark.parametrize("name", ["ppo", "a2c", "lagrangian"])
-def test_a_killed_run_resumes_to_the_same_end(name, tmp_path, monkeypatch):
-    path, pieces = tmp_path / "run.safetensors", module._in_pieces
-    monkeypatch.setattr(module, "_SAVE", 0.0)
-    looks = iter(range(2))
-
-    def fragile(run, total, go_on, save, show):
-        def look(run):
-            if next(looks, None) is None:
-                raise Killed
-            show(run)
-
-        return pieces(run, total, go_on, save, look)
-
+def test_a_killed_run_resumes_to_the_same_end(name, tmp_path):
+    path = tmp_path / "run.safetensors"
     options = {"mdp": chances(), "checkpoint": path}
     learner, order = LEARNERS[name], Order([0.55])
     whole = run(learner, order, mdp=chances())
-    monkeypatch.setattr(module, "_in_pieces", fragile)
-    with pytest.raises(Killed):
+    with killed_after(2):
         run(learner, order, **options)
     half = load(path)
     assert 0 < int(half.run.update) < UPDATES
     assert half.learner == learner
-    monkeypatch.setattr(module, "_in_pieces", pieces)
     assert_same(run(learner, order, **options, resume=True), whole)
     assert_same(load(path), whole)
+
+
+def test_epochs_are_steps_along_the_clipped_surrogate():
+    """Two plain steps up ``Σ_k w_k Σ_t min(ρA, clip(ρ)A)``; before the second, ratios have left the clip both ways."""
+    rate, clip, weights = 3.0, 0.2, (1.0, 2.0)
+    given = {**SETTINGS, "learning_rate": rate, "batch": 16}
+    rules = {"rule": "linear", "weights": weights, "optimizer": "sgd"}
+    learner = PPO(**given, **rules, epochs=2, clip=clip)
+    problem = problem_of(chances(), np.eye(4), Order([0.5]))
+    key = jax.random.key(2)
+    state = jax.jit(learner.init)(problem, key)
+    walk = jax.jit(partial(collect, episodes=16, max_steps=5))
+    episodes = walk(problem.env, jnp.full((4, 2), 0.5), key)
+    after, _ = jax.jit(learner.learn)(problem, state, episodes, key, jnp.zeros(()))
+    assert episodes.terminated.all()
+
+    table = np.asarray(jax.jit(lambda critics: critics(jnp.eye(4)))(state.critics))
+    taken, rewards = (
+        np.asarray(episodes.alive),
+        np.asarray(episodes.reward) / np.asarray(problem.scale),
+    )
+    values = np.where(taken[..., None], table[np.asarray(episodes.state)], 0.0)
+    advantage, later, value = np.zeros_like(rewards), 0.0, 0.0
+    for t in reversed(range(5)):
+        later = rewards[t] + learner.gamma * value - values[t] + learner.gamma * 0.95 * later
+        advantage[t], value = later, values[t]
+    rows = advantage[taken]
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    visited, done = (np.asarray(part)[taken] for part in (episodes.state, episodes.action))
+
+    def log_chosen(policy):
+        return jax.nn.log_softmax(policy(problem.features))[visited, done]
+
+    def surrogate(policy, low, high):
+        ratio = jnp.exp(log_chosen(policy) - log_chosen(state.policy))[:, None]
+        bounded = jnp.minimum(ratio * rows, jnp.clip(ratio, low, high) * rows)
+        return (bounded.mean(axis=0) * jnp.array(weights)).sum()
+
+    slope = jax.jit(jax.grad(surrogate))
+
+    def distance(low, high):
+        """Of the parameters that two steps with these bounds lead to, from ours."""
+        policy = state.policy
+        for _ in range(2):
+            up = slope(policy, low, high)
+            policy = jax.tree.map(lambda x, g: np.asarray(x) + rate * np.asarray(g), policy, up)
+        pairs = zip(jax.tree.leaves(policy), jax.tree.leaves(after.policy), strict=True)
+        return max(float(np.abs(own - np.asarray(ours)).max()) for own, ours in pairs)
+
+    assert distance(1 - clip, 1 + clip) < 1e-9
+    for low, high in ((0.0, 1 + clip), (1 - clip, 9.0), (0.0, 9.0)):
+        assert distance(low, high) > 1e-3
 
 
 def test_estimates_are_a_running_mean():
@@ -266,9 +314,10 @@ def test_estimates_are_a_running_mean():
         ({"entropy": math.nan}, r"^entropy: must be at least 0"),
         ({"confidence": 1.5}, r"^confidence: must be at least 0 and at most 1"),
         ({"buffer": -0.1}, r"^buffer: must be at least 0"),
-        ({"batch": 0}, r"^batch: must be at least 1, got 0"),
-        ({"max_steps": 0}, r"^max_steps: must be at least 1"),
-        ({"hidden": (8, 0)}, r"^hidden: every layer"),
+        ({"batch": 0}, r"^batch: must be a whole number of at least 1, got 0"),
+        ({"max_steps": 0}, r"^max_steps: must be a whole number of at least 1"),
+        ({"hidden": (8, 0)}, r"^hidden\[1\]: must be a whole number of at least 1, got 0"),
+        ({"weights": (math.nan, 1.0)}, r"^weights: must be finite, got \(nan, 1.0\)"),
     ],
 )
 def test_mistakes_are_named(learner, changes, message):
@@ -279,9 +328,9 @@ def test_mistakes_are_named(learner, changes, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PPO(epochs=0), r"^epochs: must be at least 1, got 0$"),
+        (lambda: PPO(epochs=0), r"^epochs: must be a whole number of at least 1, got 0$"),
         (lambda: PPO(clip=1.0), r"^clip: must be between 0 and 1, got 1.0$"),
-        (lambda: A2C(critic_steps=0), r"^critic_steps: must be at least 1, got 0$"),
+        (lambda: A2C(critic_steps=0), r"^critic_steps: must be a whole number .* got 0$"),
     ],
 )
 def test_own_mistakes_are_named(make, message):

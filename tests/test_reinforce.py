@@ -1,5 +1,6 @@
+import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import pytest
 
 from lexicone.cone import Direction, Method, Reason, find_direction
 from lexicone.gradients import pair_cosines, pull_back_all, take_step
-from lexicone.learner import check_choices, choose_direction
+from lexicone.learner import check_choices, choose_direction, join
 from lexicone.mdp import MDP
 from lexicone.networks import dropout_masks, log_policy
 from lexicone.order import Order
@@ -43,6 +44,14 @@ PROBE = Reinforce(
 ALWAYS = Order([-math.inf])
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compile_quickly():
+    """Compilation dominates here, and these programs are tiny."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 def probe(edges, order=ALWAYS, start=(1, 0, 0, 0), features=None, **changes):
     """Train on a small model: the exact values of the first seed."""
     one = drawn(4, edges, terminal=[3])
@@ -54,6 +63,7 @@ def probe(edges, order=ALWAYS, start=(1, 0, 0, 0), features=None, **changes):
         terminal=one.terminal,
     )
     learner = replace(PROBE, **changes)
+    features = np.eye(4) if features is None else features
     return train(mdp, order, learner, seeds=1, updates=150, features=features)
 
 
@@ -73,7 +83,7 @@ def test_probe_action_matters():
 def test_probe_observation_matters():
     edges = {0: [(3, (0, 1)), (3, (0, 0))], 1: [(3, (0, 0)), (3, (0, 1))]}
     start = (0.5, 0.5, 0, 0)
-    sighted = probe(edges, start=start, features=np.eye(4))
+    sighted = probe(edges, start=start)
     blind = probe(edges, start=start, features=np.ones((4, 4)))
     assert sighted.values()[0, 1] > 0.95
     assert blind.values()[0, 1] == pytest.approx(0.5)
@@ -111,7 +121,7 @@ def test_each_episode_or_the_mean():
     reward[0, 1] = (0, 1)
     reward[1] = (1.2, 0)
     mdp = MDP.from_dense(transition, reward, np.eye(4)[0], np.eye(4, dtype=bool)[3])
-    options = {"seeds": 1, "updates": 150}
+    options = {"seeds": 1, "updates": 150, "features": np.eye(4)}
     mean = train(mdp, [0.5], PROBE, **options)
     each = train(mdp, [0.5], replace(PROBE, criterion="episode"), **options)
     assert mean.values()[0, 1] > 0.8
@@ -279,9 +289,9 @@ def test_what_no_direction_leads_to(on_none, weights):
         ({"learning_rate": -1.0}, r"^learning_rate: must be at least 0"),
         ({"temperature": 0.0}, r"^temperature: must be positive"),
         ({"dropout": 1.0}, r"^dropout: must be at least 0 and below 1"),
-        ({"batch": 0}, r"^batch: must be at least 1, got 0"),
-        ({"max_steps": 0}, r"^max_steps: must be at least 1"),
-        ({"hidden": (8, 0)}, r"^hidden: every layer"),
+        ({"batch": 0}, r"^batch: must be a whole number of at least 1, got 0"),
+        ({"max_steps": 0}, r"^max_steps: must be a whole number of at least 1"),
+        ({"hidden": (8, 0)}, r"^hidden\[1\]: must be a whole number of at least 1, got 0"),
         ({"criterion": "episode", "discounted_values": True}, r"^discounted_values: "),
         ({"entropy": 0.1}, r"^entropy: needs dropout=0 or masks="),
     ],
@@ -289,6 +299,51 @@ def test_what_no_direction_leads_to(on_none, weights):
 def test_mistakes_are_named(changes, message):
     with pytest.raises(ValueError, match=message):
         Reinforce(**changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("gamma", "x", r"^gamma: must be a number, got 'x'"),
+        ("gamma", True, r"^gamma: must be a number, got True"),
+        ("temperature", None, r"^temperature: must be a number, got None"),
+        ("batch", 2.5, r"^batch: must be a whole number of at least 1, got 2.5"),
+        ("hidden", 3, r"^hidden: must be a tuple of numbers, got 3"),
+        ("hidden", "ab", r"^hidden: must be a tuple of numbers, got 'ab'"),
+        ("hidden", (2.5,), r"^hidden\[0\]: must be a whole number of at least 1, got 2.5"),
+        ("active_constraints", "no", r"^active_constraints: must be True or False, got 'no'"),
+        ("activation", "sigmoid", r"^activation: expected one of relu, tanh, got 'sigmoid'"),
+    ],
+)
+def test_wrong_types_are_named(name, value, message):
+    wrong = join(
+        Reinforce(), {name: value}
+    )  # what the constructor is given, past the tests' own type checks
+    with pytest.raises(ValueError, match=message):
+        wrong.__post_init__()
+
+
+def test_settings_become_plain_numbers_and_tuples():
+    given = {"hidden": [4, np.int64(3)], "batch": np.int32(2), "gamma": np.float32(0.5), "delta": 0}
+    learner = join(Reinforce(), given)
+    learner.__post_init__()
+    assert learner == Reinforce(hidden=(4, 3), batch=2, gamma=0.5, delta=0.0)
+    assert hash(learner) == hash(Reinforce(hidden=(4, 3), batch=2, gamma=0.5, delta=0.0))
+    assert json.dumps(asdict(learner))
+
+
+def test_the_activation_is_that_of_the_policy():
+    problem = problem_of(maze("small"), None, Order([0.5]))
+    tables = {}
+    for name, function in (("relu", jax.nn.relu), ("tanh", jnp.tanh)):
+        learner = Reinforce(hidden=(5,), activation=name)
+        state = learner.init(problem, KEY)
+        (inner, outer), rows = state.policy.layers, jnp.eye(9)
+        hidden = function(rows @ inner.weight.T + inner.bias[None])
+        expected = jax.nn.log_softmax((hidden @ outer.weight.T + outer.bias[None]) / 10)
+        tables[name] = learner.log_policy(problem, state)
+        np.testing.assert_allclose(tables[name], expected, atol=1e-12)
+    assert not np.allclose(tables["relu"], tables["tanh"])
 
 
 def test_wrong_choices_are_named():

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lexicone.tlq_rules import Rule, preset
     from lexicone.train import train, train_many
     from lexicone.trained import Trained, load
+    from lexicone.trained_env import TrainedEnv
 
 __version__ = "0.1.0"
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Search",
     "Solution",
     "Trained",
+    "TrainedEnv",
     "ascent_bound",
     "augment",
     "augmentation",
@@ -96,6 +98,7 @@ _LATER = {
     "Search": "search",
     "Solution": "solve",
     "Trained": "trained",
+    "TrainedEnv": "trained_env",
     "augment": "augment",
     "augmentation": "augment",
     "classify": "taxonomy",

@@ -6,13 +6,14 @@ A digest of all facts and arrays is kept in the file, so that one that was cut s
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
+
+from lexicone.files import write_atomically
 
 __all__ = ["digest", "read", "write"]
 
@@ -21,20 +22,9 @@ _FORMAT = "lexicone-1"
 
 def write(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], facts: Any) -> None:
     """Write arrays, and facts that JSON can hold. The file appears complete or not at all."""
-    target = Path(path)
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     header = json.dumps({"facts": facts, "digest": digest(arrays, facts)}, allow_nan=False)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(save(arrays, metadata={_FORMAT: header}))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    write_atomically(path, lambda file: file.write(save(arrays, metadata={_FORMAT: header})))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], Any]:

@@ -15,6 +15,8 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone.cli_models import build, check_folder, make_order, plain_numbers
+from lexicone.files import write_text
+from lexicone.order import Order
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
@@ -27,21 +29,23 @@ class Train:
     """Learn a policy for a task from samples, several seeds at once, and compare it with the exact optimum.
 
     Writes training.safetensors (everything, for `lexicone evaluate` and lx.load), results.json and figures.
-    Interrupted or killed, it goes on with --resume and ends as if nothing had happened.
+    Interrupted or killed, it goes on with --resume and ends as if nothing had happened. The task may also be an
+    environment of Gymnasium or MO-Gymnasium with discrete actions; there is no exact optimum of that to compare with.
 
     Examples:
       lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000
       lexicone train maze:extended --set objectives=path --thresholds -3
       lexicone train maze:extended --set objectives=path --thresholds 0 --learner reinforce --settings gamma=0.91
       lexicone train space-traders --thresholds 0.88 --out runs/traders --resume
+      lexicone train deep-sea-treasure-v0 --thresholds 20 --settings gamma=0.99 --seeds 2 --episodes 6400
     """
 
     task: Positional[str]
-    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    """NAME, NAME:VARIANT, maze:FILE.txt, road_trip:FILE.csv, a model saved as FILE.npz, or the id of an environment."""
     thresholds: tuple[float, ...]
     """K−1 thresholds on returns, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
-    """Options of the task, as NAME=VALUE."""
+    """Options of the task, as NAME=VALUE; for an environment those that it is made with."""
     learner: str = "ppo"
     """Which learner: ppo, a2c, or reinforce, the paper's algorithm."""
     settings: tuple[str, ...] = ()
@@ -64,13 +68,11 @@ class Train:
     def run(self, console: Console) -> None:
         """Trains, judges, draws."""
         check_folder(self.out)
-        mdp = build(self.task, self.set)
-        from lexicone.solve import solve
+        task, order = _find(self.task, self.set, self.thresholds)
         from lexicone.train import train
 
-        order = make_order(mdp, self.thresholds, self.task)
-        trained = train(
-            mdp,
+        trained: Any = train(
+            task,
             order,
             make_learner(self.learner, self.settings, self.delta_deg),
             seeds=self.seeds,
@@ -80,9 +82,9 @@ class Train:
             checkpoint=self.out / _FILE,
             resume=self.resume,
         )
-        exact = solve(mdp, order)
+        exact = _solve(trained)
         results = judge(trained, exact, 100, False, 1)
-        (self.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+        write_text(self.out / "results.json", json.dumps(results, indent=1) + "\n")
         _draw(trained, exact, results, self.task, self.out)
         if self.json:
             print(json.dumps(results, indent=2))
@@ -93,7 +95,7 @@ class Train:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Run trained policies again, and compare them with the exact optimum.
+    """Run trained policies again, and compare them with the exact optimum where the task is a model.
 
     Examples:
       lexicone evaluate runs/train
@@ -115,12 +117,10 @@ class Evaluate:
         """Evaluates and prints."""
         if self.episodes < 1:
             raise ValueError(f"--episodes: must be at least 1, got {self.episodes}")
-        from lexicone.solve import solve
         from lexicone.trained import load
 
         trained = load(self.path / _FILE if self.path.is_dir() else self.path)
-        exact = solve(trained.mdp, trained.order)
-        results = judge(trained, exact, self.episodes, self.greedy, self.seed)
+        results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
         if self.json:
             print(json.dumps(results, indent=2))
             return
@@ -139,15 +139,15 @@ def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None =
         raise ValueError(f"--learner: there is no {name!r}; there are {', '.join(known)}")
     kind = known[name.lower()]
     cls = getattr(importlib.import_module(LEARNERS[kind]), kind)
-    fields = {field.name: field.default for field in dataclasses.fields(cls)}
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     given: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
         key = key.replace("-", "_")
         if not equals or key not in fields:
-            listed = ", ".join(f"{n}={v!r}" for n, v in fields.items())
+            listed = ", ".join(f"{n}={field.default!r}" for n, field in fields.items())
             raise ValueError(f"--settings: {setting!r} is none of NAME=VALUE with {listed}")
-        given[key] = _read(key, text, fields[key])
+        given[key] = _read(text, fields[key].type)
     if delta_deg is not None:
         if "delta" in given:
             raise ValueError("--delta-deg: delta is among the settings already")
@@ -157,26 +157,23 @@ def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None =
     return cls(**given)
 
 
-def _read(name: str, text: str, default: Any) -> Any:
-    """A setting's text as what its default is."""
+def _read(text: str, kind: Any) -> Any:
+    """A setting's text as what it says; one number may stand for a tuple of one. The learner checks the rest."""
     try:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         value = {"true": True, "false": False}.get(text.lower(), text)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if isinstance(default, tuple) and isinstance(value, int | list):
-        value = tuple(value) if isinstance(value, list) else (value,)
-    if default is not dataclasses.MISSING and type(value) is not type(default):
-        raise ValueError(f"--settings: {name} is like {default!r}, got {text!r}")
-    return value
+    if kind is float and type(value) is int:
+        return float(value)
+    if "tuple" in str(kind) and isinstance(value, int | float):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> dict[str, Any]:
-    """Every seed's satisfaction, exact values and gap to the exact optimum, as JSON can hold them."""
+    """Every seed's satisfaction, and for a model exact values and gap to the optimum, as JSON can hold them."""
     found = trained.evaluate(episodes, greedy=greedy, seed=seed)
-    values = trained.values()
-    return {
+    results = {
         "objectives": list(trained.order.labels),
         "thresholds": plain_numbers(trained.order.thresholds),
         "learner": type(trained.learner).__name__,
@@ -188,11 +185,72 @@ def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> d
         "satisfied": found.satisfied.tolist(),
         "returns": found.returns.mean(axis=1).tolist(),
         "terminated": found.terminated.mean(axis=1).tolist(),
-        "values": [plain_numbers(row) for row in values],
+    }
+    if exact is None:
+        return {**results, "environment": trained.facts.environment}
+    return {
+        **results,
+        "max_steps": trained.learner.max_steps,
+        "values": [plain_numbers(row) for row in trained.values()],
         "gap": [plain_numbers(row) for row in trained.gap(exact)],
         "exact": plain_numbers(exact.values),
         "exact_status": str(exact.status),
     }
+
+
+def _find(task: str, options: tuple[str, ...], thresholds: tuple[float, ...]) -> tuple[Any, Order]:
+    """The model or the environment that is meant, and the order of its objectives."""
+    from lexicone.tasks import TASKS
+
+    if _is_model(task):
+        mdp = build(task, options)
+        return mdp, make_order(mdp, thresholds, task)
+    from lexicone.environments import UnknownEnvironment, open_world, source_of
+
+    try:
+        source = source_of(task, **_read_options(options))
+        count = open_world(source).facts.objectives
+    except (UnknownEnvironment, ImportError) as error:
+        raise ValueError(
+            f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
+            f"{str(error).removeprefix('task: ')}"
+        ) from None
+    if len(thresholds) != count - 1:
+        raise ValueError(
+            f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
+            f"got {len(thresholds)}"
+        )
+    return source, Order(thresholds)
+
+
+def _is_model(task: str) -> bool:
+    from lexicone.tasks import find
+
+    try:
+        return task.endswith(".npz") or bool(find(task.partition(":")[0]))
+    except ValueError:
+        return False
+
+
+def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
+    settings = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
+        try:
+            settings[name.replace("-", "_")] = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            settings[name.replace("-", "_")] = text
+    return settings
+
+
+def _solve(trained: Any) -> Any:
+    """The exact optimum of a model; None for an environment."""
+    from lexicone.solve import solve
+    from lexicone.trained import Trained
+
+    return solve(trained.mdp, trained.order) if isinstance(trained, Trained) else None
 
 
 def _print_table(results: dict[str, Any], console: Console) -> None:
@@ -201,19 +259,22 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
     for name, threshold in zip(results["objectives"], results["thresholds"], strict=False):
         bound = threshold if isinstance(threshold, str) else f"{threshold:g}"
         table.add_column(f"{name} ≥ {bound}", justify="right")
-    for column in ("all", "mean returns", "gap to the exact optimum"):
+    known = "gap" in results
+    for column in ("all", "mean returns", *["gap to the exact optimum"] * known):
         table.add_column(column, justify="right")
     for i, share in enumerate(results["success"]):
         met = [f"{rate:.0%}" for rate in results["satisfied"][i]]
-        numbers = (_vector(results[name][i]) for name in ("returns", "gap"))
+        numbers = (_vector(results[name][i]) for name in ("returns", *["gap"] * known))
         table.add_row(str(i), *met, f"{share:.0%}", *numbers)
     console.print(table)
     how = "greedy actions" if results["greedy"] else "sampled actions"
-    console.print(
-        f"Shares of {results['evaluation_episodes']} episodes ({how}). The gap is that of exact expected values, both "
-        f"clipped at the thresholds, to the optimum {_vector(results['exact'])} ({results['exact_status']}).",
-        highlight=False,
-    )
+    told = f"Shares of {results['evaluation_episodes']} episodes ({how})."
+    if known:
+        told += (
+            f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
+            f"thresholds, to the optimum {_vector(results['exact'])} ({results['exact_status']})."
+        )
+    console.print(told, highlight=False)
 
 
 def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Path) -> None:
@@ -222,7 +283,7 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
     title = f"{task}, {results['learner']}, {trained.seeds} seeds"
     figure = plots_training.history(trained.history, trained.order, title)
     plots.save(figure, out / "history")
-    if trained.mdp.layout is None:
+    if exact is None or trained.mdp.layout is None:
         return
     from lexicone.plots_compare import Panel, beside
 
@@ -230,12 +291,23 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
     table = trained.policy(best)
     table = np.where(table < _RARE, 0.0, table)
     table /= table.sum(axis=1, keepdims=True)
-    visited = np.ones_like(table)
+    either = np.broadcast_to(_visited(trained.mdp, table, exact)[:, None], table.shape)
     panels = [
-        Panel(f"seed {best}: met {results['success'][best]:.0%}", table, visited),
-        Panel("exact, in expectation", exact.policy, exact.occupancy),
+        Panel(f"seed {best}: met {results['success'][best]:.0%}", table, either),
+        Panel("exact, in expectation", exact.policy, either),
     ]
     plots.save(beside(trained.mdp, panels), out / "policy")
+
+
+def _visited(mdp: Any, table: np.ndarray, exact: Any) -> np.ndarray:
+    """The states that the learned or the exact policy comes to."""
+    from scipy.sparse import csgraph
+
+    chain = mdp.chain(table)
+    learned = np.zeros(mdp.num_states, dtype=bool)
+    for start in np.flatnonzero(mdp.initial > 0):
+        learned[csgraph.breadth_first_order(chain, start, return_predecessors=False)] = True
+    return learned | (np.asarray(exact.occupancy).sum(axis=1) > 0)
 
 
 def _vector(values: Any) -> str:

@@ -1,17 +1,34 @@
-"""The compiled program behind `train`: a loop over updates, and a ``vmap`` over runs around each of them."""
+"""The compiled programs behind `train`.
+
+For a model: a loop over updates, and a ``vmap`` over runs around each of them. For environments that are Python code:
+the parts of one update of one run, between which `train_env` steps the environments.
+"""
 
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Float, Int
 
+from lexicone.draws import random_bits, uniforms
 from lexicone.learner import join
-from lexicone.rollout import RUNS, Problem
-from lexicone.trained import Run
+from lexicone.rollout import RUNS, Episodes, Problem
+from lexicone.simulate import draw_index
+from lexicone.training import Run
 
-__all__ = ["advance", "begin", "run_keys", "slice_runs"]
+__all__ = [
+    "advance",
+    "begin",
+    "begin_one",
+    "choose_actions",
+    "learn_from",
+    "run_keys",
+    "seed_episodes",
+    "slice_runs",
+]
+
+_SEEDS, _ACTIONS = 0x5EED5, 0xAC705  # apart from what a learner draws with the same key
 
 
 @partial(jax.jit, static_argnames=("form", "rows", "snapshots"))
@@ -105,3 +122,59 @@ def slice_runs(run: Run, part: int, parts: int) -> Run:
         {name: sums[:, own] for name, sums in run.log.items()},
         run.snapshots[:, own],
     )
+
+
+@partial(jax.jit, static_argnames=("form",))
+def begin_one(form: Any, problem: Problem, numbers: dict[str, Array], key: Any) -> Any:
+    """The state of one run before its first update."""
+    learner, own = _own(form, problem, numbers)
+    return learner.init(own, jax.random.fold_in(key, 0))
+
+
+@partial(jax.jit, static_argnames=("count",))
+def seed_episodes(key: Any, update: Int[Array, ""] | int, count: int) -> tuple[Any, Any, Array]:
+    """One update of a run: the learner's key, the actions' key, and a seed from 0 to 2³¹−1 for each episode."""
+    key = jax.random.fold_in(key, update + 1)
+    seeds = random_bits(jax.random.fold_in(key, _SEEDS), 0, count) >> 1
+    return key, jax.random.fold_in(key, _ACTIONS), seeds
+
+
+@partial(jax.jit, static_argnames=("form",))
+def choose_actions(
+    form: Any,
+    numbers: dict[str, Array],
+    state: Any,
+    rows: Float[Array, "N D"],
+    key: Any,
+    action_key: Any,
+    time: Int[Array, ""] | int,
+) -> Int[Array, " N"]:
+    """What N episodes do at one time, sampled from the policy with which the learner acts."""
+    learner = join(form, {name: number for name, number in numbers.items() if name != "thresholds"})
+    beyond = jnp.cumsum(jnp.exp(learner.act(state, rows, key, time)), axis=-1).at[:, -1].set(2.0)
+    draws = uniforms(action_key, time, (rows.shape[0],), beyond.dtype)
+    return jax.vmap(draw_index)(beyond, draws)
+
+
+@partial(jax.jit, static_argnames=("form",))
+def learn_from(
+    form: Any,
+    problem: Problem,
+    numbers: dict[str, Array],
+    state: Any,
+    seen: Float[Array, "times N D"],
+    action: Int[Array, "T N"],
+    reward: Float[Array, "T N K"],
+    alive: Bool[Array, "T N"],
+    terminated: Bool[Array, " N"],
+    key: Any,
+    update: Int[Array, ""] | int,
+    total: Int[Array, ""] | int,
+) -> tuple[Any, dict[str, Array]]:
+    """One update of one run from episodes whose every step is a state of its own; ``seen`` ends with their ends."""
+    learner, own = _own(form, problem, numbers)
+    length, count = alive.shape
+    numbered = jnp.arange((length + 1) * count, dtype=jnp.int32).reshape(length + 1, count)
+    episodes = Episodes(numbered[:-1], action, reward, alive, numbered[-1], terminated)
+    own = own._replace(features=seen.reshape(-1, seen.shape[-1]))
+    return learner.learn(own, state, episodes, key, update / total)

@@ -24,18 +24,22 @@ arrays of fixed shape; `progress_metrics` makes the usual ones. Inside, the trac
 import copy
 import dataclasses
 import math
-from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
+from numbers import Real
+from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
+from lexicone.arguments import check_whole
 from lexicone.cone import Direction, Reason, find_direction
 from lexicone.gradients import pair_cosines
+from lexicone.returns import nearly
 from lexicone.rollout import Episodes, Problem
 
 __all__ = [
+    "Activation",
     "Learner",
     "OnNone",
     "Optimizer",
@@ -48,6 +52,7 @@ __all__ = [
     "split",
 ]
 
+Activation = Literal["relu", "tanh"]
 Optimizer = Literal["adam", "sgd", "rmsprop"]
 OnNone = Literal["skip", "gradient", "first"]
 _OPTIMIZERS = {"adam": optax.adam, "sgd": optax.sgd, "rmsprop": optax.rmsprop}
@@ -56,6 +61,7 @@ _RANGES = {  # low, high, and whether high itself is allowed; low is, where it i
     "gamma": (0.0, 1.0, True),
     "learning_rate": (0.0, math.inf, False),
     "buffer": (0.0, math.inf, False),
+    "correction": (0.0, math.inf, False),
     "confidence": (0.0, 1.0, True),
     "entropy": (0.0, math.inf, False),
     "dropout": (0.0, 1.0, False),
@@ -113,11 +119,14 @@ def join(form: Any, numbers: dict[str, Any]) -> Any:
 
 
 def check_numbers(learner: Any) -> None:
-    """Raise a ValueError for a setting out of its range; fields that a learner does not have are passed over."""
+    """Raise a ValueError for a setting of the wrong type or out of its range; lists become tuples.
+
+    Types are those of the fields. Ranges go by name, and fields that a learner does not have are passed over.
+    """
+    for field in dataclasses.fields(learner):
+        settled = _settle(field.name, field.type, getattr(learner, field.name))
+        object.__setattr__(learner, field.name, settled)
     names = {field.name for field in dataclasses.fields(learner)}
-    for name in names & {"batch", "max_steps"}:
-        if getattr(learner, name) < 1:
-            raise ValueError(f"{name}: must be at least 1, got {getattr(learner, name)}")
     for name in sorted(names & set(_RANGES)):
         low, high, closed = _RANGES[name]
         value = getattr(learner, name)
@@ -126,8 +135,30 @@ def check_numbers(learner: Any) -> None:
             raise ValueError(f"{name}: must be at least {low:g} and {end}, got {value}")
     if "temperature" in names and not 0 < learner.temperature < math.inf:
         raise ValueError(f"temperature: must be positive and finite, got {learner.temperature}")
-    if "hidden" in names and not all(size >= 1 for size in learner.hidden):
-        raise ValueError(f"hidden: every layer must have at least 1 unit, got {learner.hidden}")
+
+
+def _settle(name: str, kind: Any, value: Any) -> Any:
+    """A setting as a plain number, switch or tuple; whole numbers are counts, of at least 1."""
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: must be True or False, got {value!r}")
+    elif kind is int:
+        check_whole(**{name: value})
+        return int(value)
+    elif kind is float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise ValueError(f"{name}: must be a number, got {value!r}")
+        return float(value)
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name}: must be a tuple of numbers, got {value!r}")
+        one = get_args(kind)[0]
+        value = tuple(_settle(f"{name}[{i}]", one, entry) for i, entry in enumerate(value))
+        if not all(map(math.isfinite, value)):
+            raise ValueError(f"{name}: must be finite, got {value}")
+    elif value is not None and type(None) in get_args(kind):
+        return _settle(name, get_args(kind)[0], value)
+    return value
 
 
 def check_choices(learner: Any, **choices: Any) -> None:
@@ -182,7 +213,7 @@ def progress_metrics(
     """What every learner reports of an update; `Trained.history` says what the entries are."""
     returns = episodes.returns
     dtype = returns.dtype
-    met = returns[:, :-1] >= jnp.broadcast_to(thresholds, returns[:, :-1].shape)
+    met = returns[:, :-1] >= jnp.broadcast_to(nearly(thresholds), returns[:, :-1].shape)
     return {
         "returns": jnp.mean(returns, axis=0),
         "satisfied": jnp.mean(met.astype(dtype), axis=0),

@@ -6,14 +6,12 @@ Gymnasium adapter all read this type.
 """
 
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from lexicone.files import write_atomically
 from lexicone.layout import Layout
 from lexicone.tables import (
     Dense,
@@ -302,15 +301,7 @@ class MDP:
             arrays["layout_positions"] = self.layout.positions
             if self.layout.labels is not None:
                 arrays["layout_labels"] = np.array(self.layout.labels, dtype=np.str_)
-        target = Path(path)
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **arrays)
-            os.replace(draft, target)
-        except BaseException:
-            os.unlink(draft)
-            raise
+        write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MDP":

@@ -1,8 +1,8 @@
 """Figures. Every function returns a matplotlib figure; `save` writes it as PNG and SVG."""
 
 import math
-import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle, Wedge
 
 from lexicone.cone import project_cone
+from lexicone.files import write_atomically
 from lexicone.front import Front, Sensitivity
 from lexicone.mdp import MDP
 from lexicone.order import Order
@@ -60,15 +61,13 @@ _GRAPH_ACTIONS = 24  # up to which each action is drawn by itself
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Writes ``stem.png`` and ``stem.svg``, each whole or not at all; returns their paths."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
     written = []
     for suffix in formats:
         target = stem.with_name(f"{stem.name}.{suffix}")
-        partial = target.with_name(f".{target.name}.partial")
         metadata = {"Date": None} if suffix == "svg" else None
+        draw = partial(figure.savefig, format=suffix, dpi=200, metadata=metadata)
         with mpl.rc_context(STYLE):
-            figure.savefig(partial, format=suffix, dpi=200, metadata=metadata)
-        os.replace(partial, target)
+            write_atomically(target, draw)
         written.append(target)
     return written
 

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, PyTree
 from lexicone.cone import Method
 from lexicone.gradients import pull_back_all, take_step
 from lexicone.learner import (
+    Activation,
     OnNone,
     Optimizer,
     check_choices,
@@ -74,6 +75,8 @@ class Reinforce:
     optimizer: Optimizer = "adam"
     hidden: tuple[int, ...] = (128,)
     """Sizes of the policy's hidden layers; none make it a table."""
+    activation: Activation = "relu"
+    """Of the hidden layers: ``"relu"`` or ``"tanh"``."""
     dropout: float = 0.6
     masks: Masks = "step"
     """New dropout masks at every step, or one for each state in an update: faster, but not the same algorithm."""
@@ -116,6 +119,7 @@ class Reinforce:
             criterion=Criterion,
             credit=Credit,
             masks=Masks,
+            activation=Activation,
         )
         if self.discounted_values and self.criterion == "episode":
             raise ValueError('discounted_values: with criterion="episode" F is a share of episodes')
@@ -125,7 +129,7 @@ class Reinforce:
     def init(self, problem: Problem, key: Any) -> State:
         """A run before its first update."""
         inputs, actions, _ = problem.sizes
-        policy = Network(inputs, self.hidden, actions, key)
+        policy = Network(inputs, self.hidden, actions, key, activation=self.activation)
         return State(policy, make_optimizer(self).init(cast(Any, policy)))
 
     def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:

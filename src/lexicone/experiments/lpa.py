@@ -8,7 +8,6 @@ plain ascent from (1.5, 1.5) that stops where no direction is found.
 
 import json
 import math
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from rich.table import Table
 from scipy.optimize import minimize
 
 from lexicone import plots
+from lexicone.files import write_text
 from lexicone.maximize import Maximum, maximize
 from lexicone.order import Order
 
@@ -182,7 +182,4 @@ def draw(name: str, out: Path, delta: float | None = None) -> list[Path]:
 
 def write(results: dict[str, Any], path: Path) -> None:
     """The results as JSON, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-    os.replace(partial, path)
+    write_text(path, json.dumps(results, indent=2, ensure_ascii=False) + "\n")

@@ -6,7 +6,6 @@ the same learner with batches of episodes, exact directions, normalised credit a
 
 import json
 import math
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from rich.table import Table
 from scipy import stats
 
 from lexicone import plots, plots_training
+from lexicone.files import write_text
 from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.reinforce import Reinforce
@@ -199,10 +199,7 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
 
 def write(results: dict[str, Any], path: Path) -> None:
     """The results as JSON, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    os.replace(partial, path)
+    write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
 def _vector(values: Any) -> str:
