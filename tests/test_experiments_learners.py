@@ -339,5 +339,6 @@ def test_a_report_shows_all_cells_that_were_kept(tmp_path):
         command.run(Console(file=io.StringIO()))
     told = io.StringIO()
     CompareLearners(report=True, out=tmp_path).run(Console(file=told, width=150))
-    assert "PPO, penalty" in told.getvalue()
-    assert "PPO, linear" in told.getvalue()
+    table = told.getvalue().split("A seed succeeds")[0]
+    assert "penalty" in table
+    assert "linear" in table
