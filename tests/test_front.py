@@ -53,7 +53,7 @@ class TestPareto:
 
     def test_a_search_that_is_cut_short_says_so(self, monkeypatch):
         mdp = maze("extended", objectives="path")
-        monkeypatch.setattr("lexicone.deterministic._MAX_NODES", 0)
+        monkeypatch.setattr("lexicone.deterministic._MAX_NODES", 1)
         with pytest.raises(ValueError, match=r"^policies: too many deterministic ones .*cut short"):
             pareto(mdp, policies="deterministic")
         monkeypatch.undo()

@@ -79,7 +79,7 @@ def solve_deterministic(
         if search.value == np.inf and threshold == np.inf:
             bound[i:] = np.inf
             return Deterministic(Outcome.UNBOUNDED, i, best, bound)
-        if search.cut:
+        if search.cut or search.nodes >= _MAX_NODES:
             bound[i + 1 :] = np.inf
             return Deterministic(Outcome.TIME_LIMIT, i, best, bound)
         floors[i] = min(threshold, search.value)
