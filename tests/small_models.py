@@ -11,7 +11,7 @@ from lexicone.evaluation import evaluate
 from lexicone.mdp import MDP
 from lexicone.order import Order
 
-many = settings(max_examples=max(60, settings().max_examples), deadline=None)
+many = settings(max_examples=max(40, settings().max_examples), deadline=None)
 """At least a hundred examples, more with a thorough profile."""
 
 KINDS = ("ties", "costs", "some costs", "gains", "one sign each", "any")

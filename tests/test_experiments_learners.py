@@ -298,6 +298,11 @@ def test_the_command_trains(tmp_path):
     assert names == {"results.json", "table.md", "learners.png", "learners.svg"}
     cell = json.loads((tmp_path / "results.json").read_text())["space-traders/penalty"]
     assert cell["settings"]["episodes"] == 2 * PPO().batch
+    again = io.StringIO()
+    CompareLearners(report=True, out=tmp_path).run(Console(file=again, width=150))
+    assert "penalty" in again.getvalue().split("A seed succeeds")[0]
+    with pytest.raises(ValueError, match=r"^out: there is no results.json"):
+        CompareLearners(report=True, out=tmp_path / "none").run(Console(file=again))
     assert cell["steps"] <= 2 * cell["settings"]["episodes"]
 
 
@@ -327,18 +332,3 @@ def test_a_damaged_file_is_not_overwritten(tmp_path):
 
 def test_importing_the_command_is_light():
     assert modules_after("import lexicone.cli_learners") == "False False"
-
-
-def test_a_report_shows_all_cells_that_were_kept(tmp_path):
-    with pytest.raises(ValueError, match=r"^out: there is no results.json"):
-        CompareLearners(report=True, out=tmp_path).run(Console(file=io.StringIO()))
-    for learner in ("penalty", "linear"):
-        command = CompareLearners(
-            tasks=("space-traders",), learners=(learner,), seeds=2, episodes=128, out=tmp_path
-        )
-        command.run(Console(file=io.StringIO()))
-    told = io.StringIO()
-    CompareLearners(report=True, out=tmp_path).run(Console(file=told, width=150))
-    table = told.getvalue().split("A seed succeeds")[0]
-    assert "penalty" in table
-    assert "linear" in table
