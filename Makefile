@@ -30,10 +30,10 @@ demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, so
 	$(BIN)/lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000 --out runs/train
 
 test: lint types  ## install the development extra, then lint, type check and test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/.installed-dev  ## ruff: lint and format check
 	$(BIN)/ruff check $(CHECKED)

@@ -12,6 +12,7 @@ from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.ppo import PPO
 from lexicone.train import train_many
+from lexicone.trained import problem_of
 
 module = importlib.import_module("lexicone.actor_critic")
 SMALL = PPO(hidden=(), batch=32, max_steps=2, learning_rate=0.1, critic_rate=0.1)
@@ -75,3 +76,15 @@ def test_a_sum_of_rounded_rewards_meets_its_threshold():
     (trained,) = train_many(mdp, [(Order([-0.3]), CHAIN)], seeds=2, updates=100)
     assert (trained.values()[:, 1] > 0.95).all()
     assert trained.history["satisfied"].min() == 1
+
+
+def test_critics_have_the_sizes_of_the_policy_or_their_own():
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    same = replace(SMALL, hidden=(3,)).init(problem, jax.random.key(0))
+    assert (same.policy.widths, same.critics.networks.widths) == ((3,), (3,))
+    own = replace(SMALL, hidden=(3,), critic_hidden=(), activation="tanh")
+    state = own.init(problem, jax.random.key(0))
+    assert (state.policy.widths, state.critics.networks.widths) == ((3,), ())
+    assert (state.policy.activation, state.critics.networks.activation) == ("tanh", "tanh")
+    with pytest.raises(ValueError, match="critic_hidden"):
+        replace(SMALL, critic_hidden=(0,))

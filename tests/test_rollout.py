@@ -14,7 +14,6 @@ from lexicone.rollout import (
     RUNS,
     collect,
     collect_with,
-    greedy,
     spread_credit,
     sum_over_steps,
     visits,
@@ -167,8 +166,3 @@ def test_summing_over_blocks_is_summing_over_steps_taken(max_steps):
     taken = np.asarray(credit)[alive]
     np.testing.assert_allclose(total["a"], taken.T @ np.asarray(found.state)[alive], atol=1e-9)
     np.testing.assert_allclose(total["b"], taken.T @ np.asarray(found.reward)[alive], atol=1e-9)
-
-
-def test_greedy_takes_the_most_probable():
-    table = greedy(jnp.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]]))
-    assert table.tolist() == [[0, 1, 0], [1, 0, 0]]

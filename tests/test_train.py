@@ -279,6 +279,7 @@ def test_evaluation_samples_the_policy_without_dropout(max_steps, horizon, train
     np.testing.assert_allclose(found.success, found.satisfied[:, 0])
     greedy = trained.evaluate(5, greedy=True)
     assert (np.ptp(greedy.returns, axis=1) == 0).all()
+    np.testing.assert_allclose(trained.values(greedy=True), greedy.returns[:, 0], atol=1e-9)
 
 
 def test_gap_to_the_exact_optimum(trained):

@@ -25,11 +25,6 @@ class A2C(ActorCritic):
     critic_steps: int = 4
     """Steps of the critics on each batch."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.critic_steps < 1:
-            raise ValueError(f"critic_steps: must be at least 1, got {self.critic_steps}")
-
     def learn(
         self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
     ) -> tuple[State, dict[str, Array]]:

@@ -18,7 +18,14 @@ from jaxtyping import Array, Bool, Float, PyTree
 from lexicone.baselines import Rule, apply_rule, start_multipliers
 from lexicone.cone import Direction, Method
 from lexicone.gradients import Step, pull_back_all, take_step
-from lexicone.learner import OnNone, Optimizer, check_choices, check_numbers, make_optimizer
+from lexicone.learner import (
+    Activation,
+    OnNone,
+    Optimizer,
+    check_choices,
+    check_numbers,
+    make_optimizer,
+)
 from lexicone.networks import Critics, Network, log_policy
 from lexicone.returns import Criterion, Goal, advantages, goal, normalized
 from lexicone.rollout import Episodes, Problem, collect, spread_credit, visits
@@ -109,7 +116,11 @@ class ActorCritic:
     max_steps: int = 100
     """Episodes are cut off after so many steps."""
     hidden: tuple[int, ...] = (128,)
-    """Sizes of the hidden layers of policy and critics; none make them tables."""
+    """Sizes of the policy's hidden layers; none make it a table."""
+    critic_hidden: tuple[int, ...] | None = None
+    """Those of the critics; the policy's by default."""
+    activation: Activation = "relu"
+    """Of all hidden layers: ``"relu"`` or ``"tanh"``."""
     optimizer: Optimizer = "adam"
     method: Method = "exact"
     confidence: float = 0.98
@@ -153,6 +164,7 @@ class ActorCritic:
         check_choices(
             self,
             criterion=Criterion,
+            activation=Activation,
             optimizer=Optimizer,
             method=Method,
             on_none=OnNone,
@@ -178,8 +190,10 @@ class ActorCritic:
                 f"weights: the task has {count} objectives, got {len(self.weights)} weights"
             )
         policy_key, critic_key = jax.random.split(key)
-        policy = Network(inputs, self.hidden, actions, policy_key, last_scale=0.01)
-        critics = Critics(inputs, self.hidden, count, critic_key, last_scale=0.01)
+        sizes = self.hidden if self.critic_hidden is None else self.critic_hidden
+        options: Any = {"activation": self.activation, "last_scale": 0.01}
+        policy = Network(inputs, self.hidden, actions, policy_key, **options)
+        critics = Critics(inputs, sizes, count, critic_key, **options)
         dtype = problem.env.reward.dtype
         return State(
             policy,

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lexicone.cli_models import check_folder
+from lexicone.files import write_text
 
 __all__ = ["CompareLearners"]
 
@@ -63,7 +64,7 @@ class CompareLearners:
         kept = learners.all_cells(self.out) if self.report else None
         results = kept or learners.run(study, self.out, console=console)
         learners_report.report(results, console)
-        (self.out / "table.md").write_text(learners_report.as_markdown(results))
+        write_text(self.out / "table.md", learners_report.as_markdown(results))
         with console.status("drawing …"):
             learners_report.draw(results, self.out)
         console.print(f"results.json, table.md and figures (PNG, SVG) are in {self.out}/")

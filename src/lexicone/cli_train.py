@@ -191,8 +191,8 @@ def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> d
     return {
         **results,
         "max_steps": trained.learner.max_steps,
-        "values": [plain_numbers(row) for row in trained.values()],
-        "gap": [plain_numbers(row) for row in trained.gap(exact)],
+        "values": [plain_numbers(row) for row in trained.values(greedy=greedy)],
+        "gap": [plain_numbers(row) for row in trained.gap(exact, greedy=greedy)],
         "exact": plain_numbers(exact.values),
         "exact_status": str(exact.status),
     }

@@ -34,8 +34,6 @@ class PPO(ActorCritic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.epochs < 1:
-            raise ValueError(f"epochs: must be at least 1, got {self.epochs}")
         if not 0 < self.clip < 1:
             raise ValueError(f"clip: must be between 0 and 1, got {self.clip}")
 

@@ -69,8 +69,8 @@ def normalized(
 
 
 def nearly(thresholds: Float[Array, " *shape"]) -> Float[Array, " *shape"]:
-    """What a sum of rounded rewards has to reach for its threshold to be met."""
-    slack = 1e-5 if thresholds.dtype == jnp.float32 else 1e-9
+    """What a sum of rounded rewards has to reach for its threshold to be met; environments pay in 32 bits at best."""
+    slack = 1e-5 if thresholds.dtype == jnp.float32 else 1e-6
     size = jnp.where(jnp.isfinite(thresholds), jnp.maximum(1.0, jnp.abs(thresholds)), 0.0)
     return thresholds - slack * size
 

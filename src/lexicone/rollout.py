@@ -22,7 +22,6 @@ __all__ = [
     "Sizes",
     "collect",
     "collect_with",
-    "greedy",
     "spread_credit",
     "sum_over_steps",
     "visits",
@@ -229,8 +228,3 @@ def _longest_run(length: Array) -> Array:
         return jax.lax.pmax(length, RUNS)
     except NameError:
         return length
-
-
-def greedy(policy: Float[Array, "S A"]) -> Float[Array, "S A"]:
-    """The most probable action of each state, the first of several, as a table of probabilities."""
-    return jax.nn.one_hot(jnp.argmax(policy, axis=-1), policy.shape[-1], dtype=policy.dtype)

@@ -74,8 +74,7 @@ class Trained(Training):
         given. ``policies`` evaluates other tables ``[N,S,A]``, such as those of `snapshots`.
         """
         tables = self.policies if policies is None else np.asarray(policies)
-        if greedy:
-            tables = np.eye(self.mdp.num_actions)[np.argmax(tables, axis=-1)]
+        tables = _most_probable(tables) if greedy else tables
         cap = self.learner.max_steps if max_steps is None else max_steps
         key = jax.random.key(seed)
         runs = [
@@ -90,9 +89,9 @@ class Trained(Training):
         )
 
     def values(
-        self, gamma: float = 1.0, *, horizon: int | float | None = None
+        self, gamma: float = 1.0, *, horizon: int | float | None = None, greedy: bool = False
     ) -> Float[np.ndarray, "N K"]:
-        """The exact expected returns of every seed's policy, within the steps of an episode.
+        """The exact expected returns of every seed's policy, sampled or greedy, within the steps of an episode.
 
         ``horizon`` is how many steps count: the learner's ``max_steps`` unless given, and with ``math.inf`` all. A
         policy that reaches its goal some day, but in few episodes, has the goal's full value only without an end.
@@ -101,20 +100,27 @@ class Trained(Training):
         if steps != math.inf:
             check_whole(horizon=steps)
         count = None if steps == math.inf else int(steps)
-        return np.stack([evaluate(self.mdp, policy, gamma, count) for policy in self.policies])
+        tables = _most_probable(self.policies) if greedy else self.policies
+        return np.stack([evaluate(self.mdp, table, gamma, count) for table in tables])
 
     def gap(
-        self, exact: Any, gamma: float | None = None, *, horizon: int | float | None = None
+        self,
+        exact: Any,
+        gamma: float | None = None,
+        *,
+        horizon: int | float | None = None,
+        greedy: bool = False,
     ) -> Float[np.ndarray, "N K"]:
         """How far every seed's exact values stay behind a `Solution` (or its values), both clipped at thresholds.
 
-        ``horizon`` is that of `values`: by default what an episode of the training can earn. The solution's own values
-        have no such end; where its policy takes longer than that, even that policy has a gap.
+        ``horizon`` and ``greedy`` are those of `values`: by default what an episode of the training can earn. The
+        solution's own values have no such end; where its policy takes longer than that, even that policy has a gap.
         """
         if gamma is None:
             gamma = float(getattr(exact, "gamma", 1.0))
         best = np.asarray(getattr(exact, "values", exact), dtype=float)
-        return np.asarray(self.order.gap(self.values(gamma, horizon=horizon), best))
+        values = self.values(gamma, horizon=horizon, greedy=greedy)
+        return np.asarray(self.order.gap(values, best))
 
     @property
     def snapshots(self) -> tuple[Int[np.ndarray, " P"], Float[np.ndarray, "P N S A"]]:
@@ -222,6 +228,11 @@ def _make_learner(name: str, facts: dict[str, Any]) -> Any:
 def _as_tuple(value: Any) -> Any:
     """What JSON has made a list of."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def _most_probable(policies: np.ndarray) -> np.ndarray:
+    """Greedy policies: the most probable action of each state, the first of several."""
+    return np.eye(policies.shape[-1])[np.argmax(policies, axis=-1)]
 
 
 def _probabilities(log_table: Any) -> np.ndarray:

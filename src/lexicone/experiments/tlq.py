@@ -5,7 +5,6 @@ results file and read from there as long as the settings are the same.
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -24,6 +23,7 @@ from lexicone.experiments.tlq_goal import claim_goal, claim_other_reward, claim_
 from lexicone.experiments.tlq_settings import Tlq
 from lexicone.experiments.tlq_tasks import claim_fruit_tree, claim_space_traders, claim_treasure
 from lexicone.experiments.tlq_variants import claim_variants
+from lexicone.files import write_text
 
 __all__ = ["CLAIMS", "Claim", "Tlq", "as_markdown", "check_claims", "report", "run"]
 
@@ -129,10 +129,10 @@ def run(
         for number in numbers:
             if kept.get(str(number), {}).get("settings") != settings:
                 kept[str(number)] = _compute(number, config, watch) | {"settings": settings}
-                _write(file, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                write_text(file, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             progress.advance(whole)
     results = {str(number): kept[str(number)] for number in numbers}
-    _write(out / "table.md", as_markdown(results))
+    write_text(out / "table.md", as_markdown(results))
     return results
 
 
@@ -231,11 +231,3 @@ def _read(file: Path) -> dict[str, Any]:
         return json.loads(file.read_text())
     except (ValueError, OSError) as error:
         raise ValueError(f"{file}: cannot be read ({error}); move it away to start anew") from None
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text)
-    os.replace(partial, path)
