@@ -6,11 +6,9 @@ set -e
 cd "$(dirname "$0")/.."
 study() { lexicone compare-learners --seed 1 --out experiments/learners "$@"; }
 
-study --seeds 100 --learners ppo a2c --tasks exp2 exp2-expected
-study --seeds 100 --learners ppo --tasks exp1 exp1-expected exp1-low exp1-low-expected space-traders
+study --seeds 100 --learners ppo a2c --tasks exp1 exp1-expected exp1-low exp1-low-expected exp2 exp2-expected space-traders
 study --seeds 30 --learners reinforce --tasks exp1 exp2
-study --seeds 30 --learners a2c --tasks exp1 exp1-low-expected
-study --seeds 10 --learners half-space lagrangian linear penalty --tasks exp2 space-traders
+study --seeds 10 --learners half-space lagrangian linear penalty --tasks exp1 exp1-low-expected exp2 space-traders
 study --seeds 30 --learners ppo --tasks fruit-tree --leaves 20
 study --seeds 30 --learners ppo --tasks delta --leaves 8
 study --seeds 10 --learners ppo --tasks treasure

@@ -11,6 +11,7 @@ import pytest
 from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.ppo import PPO
+from lexicone.rollout import collect
 from lexicone.train import train_many
 from lexicone.trained import problem_of
 
@@ -88,3 +89,18 @@ def test_critics_have_the_sizes_of_the_policy_or_their_own():
     assert (state.policy.activation, state.critics.networks.activation) == ("tanh", "tanh")
     with pytest.raises(ValueError, match="critic_hidden"):
         replace(SMALL, critic_hidden=(0,))
+
+
+def test_less_is_asked_for_while_it_explores():
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    learner = replace(SMALL, criterion="episode", confidence=0.9, allowance=0.5, explore=0.4)
+    state = learner.init(problem, jax.random.key(0))
+    table = learner.log_policy(problem, state)
+    episodes = collect(
+        problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=learner.batch, max_steps=2
+    )
+    for share, asked in ((0.0, 0.45), (0.2, 0.675), (0.4, 0.9), (0.9, 0.9)):
+        _, batch = learner.gather(problem, state, table, episodes, jax.numpy.array(share))
+        np.testing.assert_allclose(batch.limits, [asked])
+    with pytest.raises(ValueError, match="allowance"):
+        replace(learner, allowance=1.5)

@@ -268,8 +268,8 @@ def test_table_and_figures(cheap, tmp_path):
     learners_report.report(results, Console(file=told, width=200))
     assert list(results) == ["exp2/reinforce", "exp2/ppo", "delta/ppo"]
     text = " ".join(told.getvalue().split())
-    assert "exp2, τ₁=0.5 │ episode │ reinforce │ 0 of 2 │ 0% to 66% (W)" in text
-    assert "exp2, τ₁=0.5 │ episode │ ppo │ 2 of 2 │ 34% to 100% (W) │ 0 (0)" in text
+    assert "exp2 reinforce 0 of 2 0–66% (W)" in text
+    assert "ppo 2 of 2 34–100% (W) 0 " in text
     page = learners_report.as_markdown(results)
     assert "| exp2, τ₁=0.5 | episode | ppo | 2 of 2 |" in page
     assert "leaf 0, Δ=2°: " in page

@@ -119,15 +119,18 @@ class ActorCritic:
     """Sizes of the policy's hidden layers; none make it a table."""
     critic_hidden: tuple[int, ...] | None = None
     """Those of the critics; the policy's by default."""
-    activation: Activation = "relu"
-    """Of all hidden layers: ``"relu"`` or ``"tanh"``."""
+    activation: Activation = "tanh"
+    """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
     optimizer: Optimizer = "adam"
     method: Method = "exact"
     confidence: float = 0.98
     """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
+    allowance: float = 0.3
+    """The part of that share that is not asked for at first; like entropy it falls to 0. While a learner explores it
+    misses thresholds by chance, and would otherwise settle on the safest ways before later objectives have a say."""
     smoothing: float = 0.3
     """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
-    buffer: float = 1.5
+    buffer: float = 1.0
     """With the expected criterion a threshold binds up to so many standard errors above it."""
     correction: float = 0.05
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
@@ -152,6 +155,7 @@ class ActorCritic:
         "learning_rate",
         "critic_rate",
         "confidence",
+        "allowance",
         "smoothing",
         "buffer",
         "correction",
@@ -251,7 +255,8 @@ class ActorCritic:
         share: Array,
     ) -> tuple[State, Batch]:
         """Sum up what a batch of episodes says; the state takes note of the estimates."""
-        aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
+        confidence = self.confidence * (1 - self.allowance * self.exploration(share))
+        aim = goal(episodes.reward, problem.thresholds, self.criterion, confidence)
         size = jnp.maximum(state.scale, jnp.max(jnp.abs(episodes.reward), axis=(0, 1)))
         reward = aim.reward / jnp.where(size > 0, size, 1.0)[None, None]
         table = jax.lax.stop_gradient(state.critics(problem.features))
@@ -293,6 +298,10 @@ class ActorCritic:
         )
         return after, batch
 
+    def exploration(self, share: Array) -> Array:
+        """From 1 to 0 while the learner explores."""
+        return jnp.maximum(1 - share / self.explore, 0.0)
+
     def level_off(
         self, levels: Levels, aim: Goal, share: Array
     ) -> tuple[Levels, Bool[Array, " thresholds"]]:
@@ -329,8 +338,7 @@ class ActorCritic:
     ) -> tuple[State, Step]:
         """One step of the policy along the direction of the K gradients that ``credit`` makes."""
         slope = -jnp.exp(log_table) * (1 + log_table)  # of the entropy −Σ π ln π, by ln π
-        left = jnp.maximum(1 - share / self.explore, 0.0)
-        bonus = self.entropy * left * batch.visits[:, None] * slope
+        bonus = self.entropy * self.exploration(share) * batch.visits[:, None] * slope
         steps = jnp.maximum(batch.episodes.steps, 1).astype(credit.dtype)
         gradients = pull_back_all(pull_back, (credit + bonus[None]) / steps)
         multipliers = state.multipliers

@@ -63,6 +63,7 @@ _RANGES = {  # low, high, and whether high itself is allowed; low is, where it i
     "buffer": (0.0, math.inf, False),
     "correction": (0.0, math.inf, False),
     "confidence": (0.0, 1.0, True),
+    "allowance": (0.0, 1.0, True),
     "entropy": (0.0, math.inf, False),
     "dropout": (0.0, 1.0, False),
     "decay": (0.0, 1.0, True),

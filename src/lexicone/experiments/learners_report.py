@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -13,6 +14,7 @@ from lexicone.experiments.learners_judge import GAP, REACHED, rate_interval
 __all__ = ["as_markdown", "draw", "report"]
 
 _COLUMNS = ("task", "criterion", "learner", "success", "95 % interval", "gap", "steps", "seconds")
+_SHORT = ("task", "learner", "success", "95 %", "gap", "steps")
 _PAPER, _OURS = "reinforce", "ppo"
 _LABELS = {
     _PAPER: "REINFORCE (paper)",
@@ -26,23 +28,26 @@ _LABELS = {
 
 
 def report(results: dict[str, Any], console: Console) -> None:
-    """Learner × task on the terminal, and what the columns mean."""
-    table = Table()
-    for column in _COLUMNS:
-        table.add_column(column, justify="left" if column in _COLUMNS[:3] else "right")
+    """Learner × task on the terminal, in 80 columns, and what these mean."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in _SHORT:
+        table.add_column(column, justify="left" if column in _SHORT[:2] else "right", no_wrap=True)
     before = None
     for cell in results.values():
-        if before is not None and before != cell["task"]:
-            table.add_section()
+        row = dict(zip(_COLUMNS, _row(cell), strict=True))
+        first = cell["task"] if before != cell["task"] else ""
+        interval = row["95 % interval"].replace(" to ", "–").replace("%–", "–")
+        gap = _number(cell["gap_median"])
+        table.add_row(first, row["learner"], row["success"], interval, gap, row["steps"])
         before = cell["task"]
-        table.add_row(*_row(cell))
     console.print(table)
-    console.print(_explanation(results), highlight=False)
+    console.print(_explanation(results, "median of seeds"), highlight=False)
 
 
 def as_markdown(results: dict[str, Any]) -> str:
     """The same as a page, and every goal of the tasks that have several."""
-    lines = ["# Learners and tasks", "", _explanation(results), ""]
+    told = f"{_explanation(results, 'mean of seeds (median)')} Seconds: all seeds, compilation included."
+    lines = ["# Learners and tasks", "", told, ""]
     lines += ["| " + " | ".join(_COLUMNS) + " |", "|" + "---|" * len(_COLUMNS)]
     lines += ["| " + " | ".join(_row(cell)) + " |" for cell in results.values()]
     several = [cell for cell in results.values() if len(cell["goals"]) > 1]
@@ -69,15 +74,14 @@ def _row(cell: dict[str, Any]) -> list[str]:
     ]
 
 
-def _explanation(results: dict[str, Any]) -> str:
+def _explanation(results: dict[str, Any], gap: str) -> str:
     study = next(iter(results.values()))["settings"]["study"]
     return (
         f"A seed succeeds, criterion episode: at least {REACHED:.0%} of {study['evaluation']:,} sampled episodes do "
         f"what the thresholds ask; expected: no objective is more than {GAP:.0%} behind the exact optimum, in units of "
         "max(1, |optimum|), or in Space Traders of what policies differ by. Intervals: bootstrap over seeds; (W): "
-        "Wilson's, where all or none succeed. Gap: in the worst objective, mean of seeds (median). Steps: of the "
-        "environment, per seed, mean. Linear: the best ratio of weights for each goal, chosen afterwards. Seconds: all "
-        "seeds, compilation included."
+        f"Wilson's, where all or none succeed. Gap: in the worst objective, {gap}. Steps: of the environment, per "
+        "seed, mean. Linear: the best ratio of weights for each goal, chosen afterwards."
     )
 
 

@@ -89,7 +89,7 @@ def _maze(
         literal=literal.learner,
         literal_order=literal.order if as_paper else None,
         literal_episodes=4_000 if name == "exp2" else 20_000,  # 0.19 and 1.1 million steps
-        episodes=9_600 if name == "exp2" else 38_400,
+        episodes=9_600 if name == "exp2" else 57_600,
         curves=as_paper,
     )
 
@@ -107,6 +107,7 @@ def _space_traders() -> Task:
         criterion="expected",
         goals=(Goal("τ₁=0.88", order, best, best),),
         literal=Reinforce(),
+        episodes=384_000,  # of two steps
         longest=2,
         scale=tuple(scale.tolist()),
     )
