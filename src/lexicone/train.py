@@ -3,8 +3,9 @@
 Updates are a loop inside the program, seeds (and whatever numbers one sweeps) a ``vmap`` around each update. What a
 learner is, and how to write one, is in `lexicone.learner`. A run depends on its key and number alone: not on the pieces
 in which the loop is run, so that one that was killed and resumed from its last checkpoint ends with the same bits; and
-not on what runs beside it, as long as anything does. All alone it is compiled to another program, which rounds
-otherwise, and training can make much of a last digit. For environments that are Python code `train_env` has the loop.
+not on what runs beside it, as long as that makes the same program. All alone, or among many, it is compiled to another,
+which rounds otherwise, and training can make much of a last digit. For environments that are Python code `train_env`
+has the loop.
 """
 
 import os

@@ -38,7 +38,8 @@ def report(results: dict[str, Any], console: Console) -> None:
         first = cell["task"] if before != cell["task"] else ""
         interval = row["95 % interval"].replace(" to ", "–").replace("%–", "–")
         gap = _number(cell["gap_median"])
-        table.add_row(first, row["learner"], row["success"], interval, gap, row["steps"])
+        steps = f"{cell['steps'] / 1000:,.0f}k"
+        table.add_row(first, row["learner"], row["success"], interval, gap, steps)
         before = cell["task"]
     console.print(table)
     console.print(_explanation(results, "median of seeds"), highlight=False)
