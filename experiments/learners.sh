@@ -1,5 +1,5 @@
 #!/bin/sh
-# The study behind docs/learners.md, cell by cell into one file; about an hour on two cores.
+# The study behind docs/learners.md, cell by cell into one file; about two hours on two cores.
 # Cells that experiments/learners/results.json already has are not run again. With other settings
 # than those in the file (a newer learner, say) they are.
 set -e

@@ -1,6 +1,5 @@
 """What PPO and A2C share beyond their updates: thresholds out of reach, and thresholds that rounding misses."""
 
-import importlib
 import math
 from dataclasses import replace
 
@@ -11,11 +10,11 @@ import pytest
 from lexicone.mdp import MDP
 from lexicone.order import Order
 from lexicone.ppo import PPO
+from lexicone.returns import Goal
 from lexicone.rollout import collect
 from lexicone.train import train_many
 from lexicone.trained import problem_of
 
-module = importlib.import_module("lexicone.actor_critic")
 SMALL = PPO(hidden=(), batch=32, max_steps=2, learning_rate=0.1, critic_rate=0.1)
 CHAIN = replace(SMALL, max_steps=3)
 
@@ -49,7 +48,8 @@ def test_behind_a_threshold_out_of_reach_the_next_objective_has_its_turn(criteri
 
 
 def test_without_it_the_next_objective_is_left_to_chance(monkeypatch):
-    monkeypatch.setattr(module, "_PATIENCE", 2.0)
+    never = jax.numpy.zeros(1, bool)
+    monkeypatch.setattr(PPO, "level_off", lambda self, levels, aim, share: (levels, never))
     learner = replace(SMALL, criterion="expected", max_steps=4)  # another program
     (trained,) = train_many(
         one_choice((1, 0), (1, 1), (0, 5)), [(Order([2.0]), learner)], seeds=3, updates=150
@@ -83,10 +83,10 @@ def test_critics_have_the_sizes_of_the_policy_or_their_own():
     problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     same = replace(SMALL, hidden=(3,)).init(problem, jax.random.key(0))
     assert (same.policy.widths, same.critics.networks.widths) == ((3,), (3,))
-    own = replace(SMALL, hidden=(3,), critic_hidden=(), activation="tanh")
+    own = replace(SMALL, hidden=(3,), critic_hidden=(), activation="relu")
     state = own.init(problem, jax.random.key(0))
     assert (state.policy.widths, state.critics.networks.widths) == ((3,), ())
-    assert (state.policy.activation, state.critics.networks.activation) == ("tanh", "tanh")
+    assert (state.policy.activation, state.critics.networks.activation) == ("relu", "relu")
     with pytest.raises(ValueError, match="critic_hidden"):
         replace(SMALL, critic_hidden=(0,))
 
@@ -104,3 +104,82 @@ def test_less_is_asked_for_while_it_explores():
         np.testing.assert_allclose(batch.limits, [asked])
     with pytest.raises(ValueError, match="allowance"):
         replace(learner, allowance=1.5)
+
+
+def held_after(learner, limits, values):
+    """Whether the objective counts as levelled off, after updates with these limits and estimates."""
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    levels = learner.init(problem, jax.random.key(0)).levels
+    reward, held = jax.numpy.ones((1, learner.batch, 2)), None
+    shares = np.linspace(0, 0.99, len(values))
+    step = jax.jit(learner.level_off)
+    for share, limit, value in zip(shares, limits, values, strict=True):
+        aim = Goal(reward, jax.numpy.array([value, 0.0]), jax.numpy.array([limit]))
+        levels, held = step(levels, aim, jax.numpy.array(share))
+    assert held is not None
+    return bool(held[0])
+
+
+def test_what_was_met_with_an_allowance_only_may_level_off():
+    learner = replace(SMALL, criterion="episode", confidence=0.9)
+    eased = np.r_[np.full(50, 0.5), np.full(50, 0.9)]
+    assert held_after(learner, eased, np.full(100, 0.8))
+    assert not held_after(learner, eased, np.full(100, 0.95))
+
+
+def test_one_lucky_batch_is_no_threshold_met():
+    limits, lucky = np.full(100, 0.5), np.r_[2.0, np.zeros(99)]
+    assert held_after(SMALL, limits, lucky)
+    assert not held_after(SMALL, limits, np.r_[np.zeros(20), np.ones(30), np.zeros(50)])
+
+
+@pytest.mark.parametrize(("explore", "held"), [(0.4, True), (0.95, True), (1.0, False)])
+def test_levelling_off_has_time_after_any_exploration(explore, held):
+    learner = replace(SMALL, explore=explore)
+    assert held_after(learner, np.full(100, 0.5), np.zeros(100)) == held
+
+
+def test_standing_error_and_correction_by_hand():
+    """Two batches of an objective with threshold 0.5: what was estimated, how surely, and how far it is raised."""
+    learner = replace(SMALL, batch=4, smoothing=0.5, correction=0.1)
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    state = learner.init(problem, jax.random.key(0))
+    table = learner.log_policy(problem, state)
+    sampled = collect(problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=2)
+
+    def gather(state, first):
+        paid = jax.numpy.array([[[r, 0.0] for r in first], [[0.0, 0.0]] * 4])
+        episodes = sampled._replace(reward=paid)
+        return learner.gather(problem, state, table, episodes, jax.numpy.array(0.0))
+
+    one, two = [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]
+    state, batch = gather(state, one)
+    error = math.sqrt(3) / 4 / math.sqrt(4 * 3)
+    np.testing.assert_allclose(batch.values[0], 0.25)
+    np.testing.assert_allclose(batch.error[0], error)
+    shift = 0.1 * 0.25 / error
+    np.testing.assert_allclose(batch.limits, [0.5 + shift * error], atol=1e-5)
+    state, batch = gather(state, two)
+    np.testing.assert_allclose(batch.values[0], (0.25 * 0.25 + 0.5 * 0.5) / 0.75)
+    np.testing.assert_allclose(batch.limits, [0.5 + shift * 0.5 / math.sqrt(4 * 3)], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"explore": 0.0}, "^explore: must be above 0"),
+        ({"weights": (1.0, -1.0), "rule": "linear"}, "^weights: must not be negative"),
+        ({"weights": (0.0, 0.0), "rule": "linear"}, "^weights: must not be negative, nor all 0"),
+        ({"weights": (1.0, 1.0)}, "^weights: are for rule"),
+    ],
+)
+def test_settings_that_make_no_sense(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, **changes)
+
+
+def test_as_many_weights_as_objectives():
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    learner = replace(SMALL, rule="linear", weights=(1.0, 2.0, 3.0))
+    with pytest.raises(ValueError, match=r"^weights: the task has 2 objectives, got 3"):
+        learner.init(problem, jax.random.key(0))

@@ -22,7 +22,7 @@ from lexicone.trained import load, problem_of
 from small_models import drawn
 
 # Models of one shape (4 states, of which 3 is the end; 2 actions, 2 successors, 2 objectives), one number of runs and
-# of updates, and all settings given: each learner is compiled once, and none of this depends on defaults.
+# of updates, and most settings given: each learner is compiled once, and little of this depends on defaults.
 SETTINGS = {
     "delta": math.radians(2),
     "gamma": 1.0,

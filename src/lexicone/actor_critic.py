@@ -89,7 +89,7 @@ class Batch(NamedTuple):
     limits: Float[Array, " K-1"]
     """Where they should."""
     error: Float[Array, " K"]
-    """The standard error of ``values``."""
+    """The standard error of the mean returns: with the expected criterion, of ``values``."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class ActorCritic:
     entropy: float = 0.5
     """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
     explore: float = 0.4
-    """The part of the training after which it has fallen to 0."""
+    """The part of the training after which it has fallen to 0. With 1, thresholds out of reach block all later ones."""
     learning_rate: float = 1e-2
     """Of the policy, falling to 0 with the square of the training that is left."""
     critic_rate: float = 1e-2
@@ -142,7 +142,7 @@ class ActorCritic:
     weights: tuple[float, ...] = ()
     """Of the rule ``"linear"``: one for each objective; all the same by default."""
     penalty: float = 10.0
-    """Of the rule ``"penalty"``: the price of a unit below a threshold."""
+    """Of the rule ``"penalty"``: the weight of an objective below its threshold, advantages having deviation 1."""
     multiplier_rate: float = 0.05
     """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
 
@@ -176,6 +176,10 @@ class ActorCritic:
         )
         if not 0 < self.explore <= 1:
             raise ValueError(f"explore: must be above 0 and at most 1, got {self.explore}")
+        if self.weights and (min(self.weights) < 0 or max(self.weights) == 0):
+            raise ValueError(f"weights: must not be negative, nor all 0, got {self.weights}")
+        if self.weights and self.rule != "linear":
+            raise ValueError(f'weights: are for rule="linear"; the rule is {self.rule!r}')
 
     @property
     def active_constraints(self) -> bool:
@@ -322,8 +326,11 @@ class ActorCritic:
         best = jnp.where(rose, now, levels.best)
         when = jnp.where(rose, share, levels.when)
         near = noise if self.criterion == "expected" else 0.0
-        met = levels.met | (value / weight >= aim.limits - near)
-        still = share - jnp.maximum(when, self.explore) > _PATIENCE
+        asked = aim.limits if self.criterion == "expected" else self.confidence  # no allowance here
+        filled = weight > _SLOWLY  # before, one lucky batch could tell
+        met = levels.met | (filled & (value / weight >= asked - near))
+        patience = jnp.minimum(_PATIENCE, 0.5 * (1 - self.explore))
+        still = share - jnp.maximum(when, self.explore) > patience
         held = still & ~met & (now > best - 2 * noise)
         return Levels(total, value, weight, best, when, met), held
 

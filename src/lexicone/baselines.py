@@ -6,7 +6,9 @@
   long as it is below its threshold and, with a multiplier that grows while something is missing, on behalf of all later
   ones. Earlier objectives learn on faster scales.
 - ``linear``: a fixed weighted sum.
-- ``penalty``: the last objective, less a price for every unit below a threshold.
+- ``penalty``: the last objective, and with a fixed weight those below their threshold.
+
+Learners hand in gradients of advantages that have deviation 1 in every objective: weights count in that unit.
 """
 
 from typing import Any, Literal
@@ -40,7 +42,6 @@ def apply_rule(
     values, limits = values / unit, limits / unit[:-1]
     if learner.rule == "cone":
         return _cone(learner, products, values, limits)
-    objective = jnp.argmax(jnp.concatenate([below, jnp.ones(1, bool)]))
     if learner.rule == "half_space":
         return find_direction(
             products,
@@ -51,6 +52,7 @@ def apply_rule(
             buffer=learner.buffer,
             method="exact",
         )
+    objective = jnp.argmax(jnp.concatenate([below, jnp.ones(1, bool)]))
     dtype = products.dtype
     if learner.rule == "linear":
         given = learner.weights or (1.0,) * values.shape[0]
@@ -63,7 +65,7 @@ def apply_rule(
         later = jnp.cumsum(scale[::-1])[::-1] - scale
         own = jnp.concatenate([jnp.where(below, scale[:-1], 0.0), scale[-1:]])
         weights = own + jnp.concatenate([multipliers * later[:-1], jnp.zeros(1, dtype)])
-    moves = jnp.sqrt(jnp.maximum(weights @ products @ weights, 0.0)) > 0
+    moves = weights @ products @ weights > 0
     reason = jnp.where(moves, int(Reason.FOUND), int(Reason.ZERO_GRADIENT))
     return Direction(weights, objective, moves, reason)
 

@@ -1,6 +1,6 @@
 """Which learner succeeds where, and how dependably: learner × task over many seeds.
 
-All learners have the same number of episodes and, but for the paper's own, one configuration for all tasks. A cell that
+All learners but the paper's own have the same number of episodes and one configuration for all tasks. A cell that
 is finished is kept in the results file and read from there as long as its settings are the same.
 """
 
