@@ -14,3 +14,5 @@ study --seeds 30 --learners ppo --tasks delta --leaves 8
 study --seeds 10 --learners ppo --tasks treasure
 study --seeds 10 --learners ppo --tasks fruit-tree-6 fruit-tree-7 --leaves 4
 study --report
+mv experiments/learners/*.png docs/figures/
+rm experiments/learners/*.svg

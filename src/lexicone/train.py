@@ -87,8 +87,8 @@ def train(
             function that makes one, or one that has a ``spec`` from which copies can be made.
         order: an `Order`, or its thresholds.
         learner: its algorithm and settings, such as `Reinforce`.
-        seeds: how many independent runs; run i is the same however many there are, from two on. On a model, one alone
-            is the same up to rounding.
+        seeds: how many independent runs. Run i is the same however many there are; on a model up to rounding, since
+            other numbers of runs may be compiled to other programs.
         updates, episodes: how long; give one of them. Episodes are rounded up to whole updates.
         key: a number or a ``jax.random`` key, from which all randomness comes.
         log_every: updates per row of the history; by default 1, or more where that makes over 4,000 rows.
@@ -127,7 +127,7 @@ def train_many(
 ) -> list[Trained]:
     """Train several (order, learner) at once that differ in thresholds and traced numbers only: one program, one vmap.
 
-    Each result is the one that `train` gives for that order and learner, for one seed up to rounding. ``options`` are
+    Each result is the one that `train` gives for that order and learner, up to rounding. ``options`` are
     those of `train`, except ``checkpoint`` and ``resume``.
     """
     unknown = set(options) & {"checkpoint", "resume"}

@@ -21,7 +21,15 @@ from lexicone.order import Order
 from lexicone.rollout import Problem
 from lexicone.simulate import environment, simulate
 from lexicone.train_arguments import check_features
-from lexicone.training import Entries, Evaluation, Training, judge_episodes, read_run, reading
+from lexicone.training import (
+    Entries,
+    Evaluation,
+    Training,
+    judge_episodes,
+    probabilities,
+    read_run,
+    reading,
+)
 
 __all__ = ["LEARNERS", "Trained", "load", "problem_of"]
 
@@ -57,7 +65,7 @@ class Trained(Training):
     def _tables(self) -> Float[np.ndarray, "N S A"]:
         problem = problem_of(self.mdp, self.features, self.order)
         of_all = jax.jit(jax.vmap(lambda state: self.learner.log_policy(problem, state)))
-        return _probabilities(of_all(self.run.states))
+        return probabilities(of_all(self.run.states))
 
     def evaluate(
         self,
@@ -128,7 +136,7 @@ class Trained(Training):
         count = self.run.snapshots.shape[0]
         times = -(-np.arange(1, count + 1) * self.updates // max(1, count))
         taken = times <= int(self.run.update)
-        return times[taken], _probabilities(np.asarray(self.run.snapshots)[taken])
+        return times[taken], probabilities(np.asarray(self.run.snapshots)[taken])
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -233,8 +241,3 @@ def _as_tuple(value: Any) -> Any:
 def _most_probable(policies: np.ndarray) -> np.ndarray:
     """Greedy policies: the most probable action of each state, the first of several."""
     return np.eye(policies.shape[-1])[np.argmax(policies, axis=-1)]
-
-
-def _probabilities(log_table: Any) -> np.ndarray:
-    table = np.exp(np.asarray(log_table, dtype=float))
-    return table / table.sum(axis=-1, keepdims=True)

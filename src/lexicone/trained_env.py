@@ -21,6 +21,7 @@ from lexicone.training import (
     Evaluation,
     Training,
     judge_episodes,
+    probabilities,
     read_run,
     reading,
 )
@@ -44,7 +45,7 @@ class EnvPolicy:
 
     def probabilities(self, observation: Any) -> Float[np.ndarray, " A"]:
         """Of every action, the environment's first one first."""
-        return _probabilities(self.log_table(self.see(observation)[None]))[0]
+        return probabilities(self.log_table(self.see(observation)[None]))[0]
 
     def __call__(self, observation: Any) -> int:
         """What to do."""
@@ -137,7 +138,7 @@ class TrainedEnv(Training):
                 full = np.zeros((_ABREAST, rows.shape[1]), rows.dtype)
                 full[: len(rows)] = rows
                 draws = None if greedy else generator.random(_ABREAST)
-                return _choose(_probabilities(log_table(full)), draws)[: len(rows)]
+                return _choose(probabilities(log_table(full)), draws)[: len(rows)]
 
             seeds = generator.integers(2**31, size=_ABREAST)[:count].tolist()
             where = f" of the evaluation from {begin} on, run {run}"
@@ -187,11 +188,6 @@ def _log_policy(
     form: Any, problem: Problem, numbers: dict[str, Any], state: Any, rows: Float[Array, "M D"]
 ) -> Float[Array, "M A"]:
     return join(form, numbers).log_policy(problem._replace(features=rows), state)
-
-
-def _probabilities(log_table: Any) -> np.ndarray:
-    table = np.exp(np.asarray(log_table, dtype=float))
-    return table / table.sum(axis=-1, keepdims=True)
 
 
 def _choose(table: np.ndarray, draws: np.ndarray | None) -> np.ndarray:

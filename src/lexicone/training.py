@@ -19,7 +19,16 @@ from lexicone.order import Order
 from lexicone.returns import nearly
 from lexicone.rollout import Problem
 
-__all__ = ["Entries", "Evaluation", "Run", "Training", "judge_episodes", "read_run", "reading"]
+__all__ = [
+    "Entries",
+    "Evaluation",
+    "Run",
+    "Training",
+    "judge_episodes",
+    "probabilities",
+    "read_run",
+    "reading",
+]
 
 
 class Run(NamedTuple):
@@ -146,6 +155,12 @@ def judge_episodes(order: Order, returns: Any, lengths: Any, terminated: Any) ->
     limits = np.asarray(nearly(jnp.asarray(order.thresholds, jnp.float32)))
     met = np.asarray(returns, np.float32)[..., :-1] >= limits
     return Evaluation(returns, lengths, terminated, met.mean(axis=1), met.all(axis=2).mean(axis=1))
+
+
+def probabilities(log_table: Any) -> np.ndarray:
+    """``π`` from ``ln π``, in 64 bits; rows sum to 1."""
+    table = np.exp(np.asarray(log_table, dtype=float))
+    return table / table.sum(axis=-1, keepdims=True)
 
 
 class Entries(dict[str, Any]):
