@@ -57,6 +57,11 @@ class State(NamedTuple):
     """One run under way."""
 
     policy: Network
+    """With which episodes are run."""
+    average: Network
+    """Its running mean: what is learned."""
+    taken: Float[Array, ""]
+    """Steps of the policy so far."""
     critics: Critics
     optimizer: PyTree
     critic_optimizer: PyTree
@@ -92,6 +97,11 @@ class Batch(NamedTuple):
     """The standard error of the mean returns: with the expected criterion, of ``values``."""
 
 
+def fading(share: Array, end: Any) -> Array:
+    """From 1 down to 0, in a straight line, while less than ``end`` of the training is over."""
+    return jnp.maximum(1 - share / end, 0.0)
+
+
 @dataclass(frozen=True)
 class ActorCritic:
     """Settings and parts of `A2C` and `PPO`; the defaults are the same for all tasks."""
@@ -108,6 +118,10 @@ class ActorCritic:
     """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
     explore: float = 0.4
     """The part of the training after which it has fallen to 0. With 1, thresholds out of reach block all later ones."""
+    barrier: float = 0.05
+    """Weight of the mean of ``ln π(a|s)`` over actions, which falls to 0 halfway between the end of the exploration and
+    that of the training. Entropy lets go of actions that have become rare; this does not, so that what is above a
+    threshold can still be spent."""
     learning_rate: float = 1e-2
     """Of the policy, falling to 0 with the square of the training that is left."""
     critic_rate: float = 1e-2
@@ -121,6 +135,9 @@ class ActorCritic:
     """Those of the critics; the policy's by default."""
     activation: Activation = "tanh"
     """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
+    tail: float = 0.1
+    """What is learned is the mean of the policy's parameters over about this last part of the training; 0 takes the
+    last ones."""
     optimizer: Optimizer = "adam"
     method: Method = "exact"
     confidence: float = 0.98
@@ -130,7 +147,7 @@ class ActorCritic:
     misses thresholds by chance, and would otherwise settle on the safest ways before later objectives have a say."""
     smoothing: float = 0.3
     """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
-    buffer: float = 1.0
+    buffer: float = 0.5
     """With the expected criterion a threshold binds up to so many standard errors above it."""
     correction: float = 0.05
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
@@ -152,8 +169,10 @@ class ActorCritic:
         "decay",
         "entropy",
         "explore",
+        "barrier",
         "learning_rate",
         "critic_rate",
+        "tail",
         "confidence",
         "allowance",
         "smoothing",
@@ -205,6 +224,8 @@ class ActorCritic:
         dtype = problem.env.reward.dtype
         return State(
             policy,
+            policy,
+            jnp.zeros((), dtype),
             critics,
             make_optimizer(self).init(cast(Any, policy)),
             optax.adam(self.critic_rate).init(cast(Any, critics)),
@@ -224,8 +245,8 @@ class ActorCritic:
         )
 
     def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
-        """``ln π`` of every state."""
-        return log_policy(state.policy, problem.features)
+        """``ln π`` of every state, as learned: of the averaged policy."""
+        return log_policy(state.average, problem.features)
 
     def update(
         self, problem: Problem, state: State, key: Any, share: Array
@@ -233,7 +254,7 @@ class ActorCritic:
         """Run a batch of episodes with the present policy and learn from it."""
         episodes = collect(
             problem.env,
-            jnp.exp(self.log_policy(problem, state)),
+            jnp.exp(log_policy(state.policy, problem.features)),
             key,
             episodes=self.batch,
             max_steps=self.max_steps,
@@ -304,7 +325,7 @@ class ActorCritic:
 
     def exploration(self, share: Array) -> Array:
         """From 1 to 0 while the learner explores."""
-        return jnp.maximum(1 - share / self.explore, 0.0)
+        return fading(share, self.explore)
 
     def level_off(
         self, levels: Levels, aim: Goal, share: Array
@@ -344,8 +365,12 @@ class ActorCritic:
         share: Array,
     ) -> tuple[State, Step]:
         """One step of the policy along the direction of the K gradients that ``credit`` makes."""
-        slope = -jnp.exp(log_table) * (1 + log_table)  # of the entropy −Σ π ln π, by ln π
-        bonus = self.entropy * self.exploration(share) * batch.visits[:, None] * slope
+        entropy = -jnp.exp(log_table) * (1 + log_table)  # the slope of −Σ π ln π, by ln π
+        barrier = 1 / log_table.shape[1]  # and of the mean of ln π
+        bonus = self.entropy * self.exploration(share) * entropy + (
+            self.barrier * fading(share, (1 + self.explore) / 2) * barrier
+        )
+        bonus = batch.visits[:, None] * bonus
         steps = jnp.maximum(batch.episodes.steps, 1).astype(credit.dtype)
         gradients = pull_back_all(pull_back, (credit + bonus[None]) / steps)
         multipliers = state.multipliers
@@ -360,7 +385,14 @@ class ActorCritic:
             gradients,
             choose,
         )
-        return state._replace(policy=step.parameters, optimizer=step.optimizer[0]), step
+        new = 1 / (1 + self.tail * state.taken)
+        after = state._replace(
+            policy=step.parameters,
+            average=jax.tree.map(lambda a, b: a + new * (b - a), state.average, step.parameters),
+            taken=state.taken + 1,
+            optimizer=step.optimizer[0],
+        )
+        return after, step
 
     def assess(self, problem: Problem, state: State, batch: Batch) -> State:
         """One step of the critics towards what the batch says, state by state."""

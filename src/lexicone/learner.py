@@ -65,6 +65,8 @@ _RANGES = {  # low, high, and whether high itself is allowed; low is, where it i
     "confidence": (0.0, 1.0, True),
     "allowance": (0.0, 1.0, True),
     "entropy": (0.0, math.inf, False),
+    "barrier": (0.0, math.inf, False),
+    "tail": (0.0, 1.0, True),
     "dropout": (0.0, 1.0, False),
     "decay": (0.0, 1.0, True),
     "smoothing": (0.0, 1.0, False),

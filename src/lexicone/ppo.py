@@ -41,7 +41,7 @@ class PPO(ActorCritic):
         self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
     ) -> tuple[State, dict[str, Array]]:
         """Take ``epochs`` clipped steps on a batch."""
-        old = self.log_policy(problem, state)
+        old = log_policy(state.policy, problem.features)
         state, batch = self.gather(problem, state, old, episodes, share)
 
         def epoch(state: State, _: Any) -> tuple[State, dict[str, Array]]:
