@@ -3,11 +3,13 @@
 import math
 from dataclasses import replace
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
 
 from lexicone.mdp import MDP
+from lexicone.networks import log_policy
 from lexicone.order import Order
 from lexicone.ppo import PPO
 from lexicone.returns import Goal
@@ -162,6 +164,52 @@ def test_standing_error_and_correction_by_hand():
     state, batch = gather(state, two)
     np.testing.assert_allclose(batch.values[0], (0.25 * 0.25 + 0.5 * 0.5) / 0.75)
     np.testing.assert_allclose(batch.limits, [0.5 + shift * 0.5 / math.sqrt(4 * 3)], atol=1e-5)
+
+
+def pushed(learner, logits, share):
+    """How one step without any advantages moves the logits of the only choice."""
+    problem = problem_of(one_choice(*[(0, 0)] * len(logits)), None, Order([0.5]))
+    state = learner.init(problem, jax.random.key(0))
+    policy = jax.tree.map(jax.numpy.zeros_like, state.policy)
+    policy = eqx.tree_at(lambda policy: policy.layers[0].bias, policy, jax.numpy.array(logits))
+    table, pull_back = jax.vjp(lambda policy: log_policy(policy, None), policy)
+    episodes = collect(
+        problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=1
+    )
+    state, batch = learner.gather(problem, state._replace(policy=policy), table, episodes, share)
+    after, _ = learner.climb(state, batch, table, pull_back, 0 * batch.gain, share)
+    return after.policy.layers[0].bias - jax.numpy.array(logits)
+
+
+def test_the_barrier_pulls_at_actions_however_rare():
+    """Its slope by the logits is 1/A − π; that of the entropy vanishes with π."""
+    plain = replace(SMALL, optimizer="sgd", learning_rate=1.0, rule="linear", weights=(1.0, 0.0))
+    logits = [0.0, -30.0, -30.0]
+    for share, left in ((0.0, 1.0), (0.35, 0.5), (0.7, 0.0), (0.9, 0.0)):
+        learner = replace(plain, entropy=0.0, barrier=0.3, explore=0.4)
+        moved = pushed(learner, logits, jax.numpy.array(share))
+        slope = 0.3 * left * (1 - share) ** 2 * (1 / 3 - np.array([1.0, 0.0, 0.0]))
+        np.testing.assert_allclose(moved, slope, atol=1e-6)
+    moved = pushed(replace(plain, entropy=0.3, barrier=0.0), logits, jax.numpy.array(0.0))
+    np.testing.assert_allclose(moved, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("tail", [0.0, 0.25, 1.0])
+def test_what_is_learned_is_a_mean_of_the_last_parameters(tail):
+    learner = replace(SMALL, tail=tail, epochs=1)
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    state, seen = learner.init(problem, jax.random.key(0)), []
+    update = jax.jit(learner.update)
+    for i in range(5):
+        state, _ = update(problem, state, jax.random.key(i), jax.numpy.array(i / 5))
+        seen.append(state.policy(None))
+    weights = {0.0: [0, 0, 0, 0, 1], 0.25: [1, 4, 10, 20, 35], 1.0: [1] * 5}[tail]
+    expected = np.average(seen, axis=0, weights=weights)
+    np.testing.assert_allclose(state.average(None), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        learner.log_policy(problem, state), jax.nn.log_softmax(expected), atol=1e-9
+    )
+    assert not np.allclose(seen[0], seen[-1])
 
 
 @pytest.mark.parametrize(
