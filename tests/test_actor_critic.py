@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import equinox as eqx
 import jax
 import numpy as np
 import pytest
 
+from lexicone import standing
+from lexicone.augment import augment
 from lexicone.mdp import MDP
 from lexicone.networks import log_policy
 from lexicone.order import Order
@@ -51,7 +54,7 @@ def test_behind_a_threshold_out_of_reach_the_next_objective_has_its_turn(criteri
 
 def test_without_it_the_next_objective_is_left_to_chance(monkeypatch):
     never = jax.numpy.zeros(1, bool)
-    monkeypatch.setattr(PPO, "level_off", lambda self, levels, aim, share: (levels, never))
+    monkeypatch.setattr(standing, "level_off", lambda _, levels, aim, share: (levels, never))
     learner = replace(SMALL, criterion="expected", max_steps=4)  # another program
     (trained,) = train_many(
         one_choice((1, 0), (1, 1), (0, 5)), [(Order([2.0]), learner)], seeds=3, updates=150
@@ -103,7 +106,7 @@ def test_less_is_asked_for_while_it_explores():
     )
     for share, asked in ((0.0, 0.45), (0.2, 0.675), (0.4, 0.9), (0.9, 0.9)):
         _, batch = learner.gather(problem, state, table, episodes, jax.numpy.array(share))
-        np.testing.assert_allclose(batch.limits, [asked])
+        np.testing.assert_allclose(batch.now.limits, [asked])
     with pytest.raises(ValueError, match="allowance"):
         replace(learner, allowance=1.5)
 
@@ -111,10 +114,10 @@ def test_less_is_asked_for_while_it_explores():
 def held_after(learner, limits, values):
     """Whether the objective counts as levelled off, after updates with these limits and estimates."""
     problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
-    levels = learner.init(problem, jax.random.key(0)).levels
+    levels = learner.init(problem, jax.random.key(0)).standing.levels
     reward, held = jax.numpy.ones((1, learner.batch, 2)), None
     shares = np.linspace(0, 0.99, len(values))
-    step = jax.jit(learner.level_off)
+    step = jax.jit(partial(standing.level_off, learner))
     for share, limit, value in zip(shares, limits, values, strict=True):
         aim = Goal(reward, jax.numpy.array([value, 0.0]), jax.numpy.array([limit]))
         levels, held = step(levels, aim, jax.numpy.array(share))
@@ -157,13 +160,13 @@ def test_standing_error_and_correction_by_hand():
     one, two = [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]
     state, batch = gather(state, one)
     error = math.sqrt(3) / 4 / math.sqrt(4 * 3)
-    np.testing.assert_allclose(batch.values[0], 0.25)
-    np.testing.assert_allclose(batch.error[0], error)
+    np.testing.assert_allclose(batch.now.values[0], 0.25)
+    np.testing.assert_allclose(batch.now.error[0], error)
     shift = 0.1 * 0.25 / error
-    np.testing.assert_allclose(batch.limits, [0.5 + shift * error], atol=1e-5)
+    np.testing.assert_allclose(batch.now.limits, [0.5 + shift * error], atol=1e-5)
     state, batch = gather(state, two)
-    np.testing.assert_allclose(batch.values[0], (0.25 * 0.25 + 0.5 * 0.5) / 0.75)
-    np.testing.assert_allclose(batch.limits, [0.5 + shift * 0.5 / math.sqrt(4 * 3)], atol=1e-5)
+    np.testing.assert_allclose(batch.now.values[0], (0.25 * 0.25 + 0.5 * 0.5) / 0.75)
+    np.testing.assert_allclose(batch.now.limits, [0.5 + shift * 0.5 / math.sqrt(4 * 3)], atol=1e-5)
 
 
 def pushed(learner, logits, share):
@@ -210,6 +213,21 @@ def test_what_is_learned_is_a_mean_of_the_last_parameters(tail):
         learner.log_policy(problem, state), jax.nn.log_softmax(expected), atol=1e-9
     )
     assert not np.allclose(seen[0], seen[-1])
+
+
+def test_a_policy_that_sees_the_budget_spends_what_is_left():
+    """Half of the episodes have paid 2 of 2 already when they choose between paying 2 again and losing time."""
+    transition, paid = np.zeros((4, 2, 4)), np.zeros((4, 2, 2))
+    transition[0, :, 1] = transition[0, :, 2] = 0.5
+    transition[1, :, 2] = transition[2, :, 3] = transition[3, :, 3] = 1.0
+    paid[1, :, 0] = paid[2, 0, 0] = -2.0
+    paid[2, 1, 1] = -1.0
+    mdp = MDP.from_dense(transition, paid, np.eye(4)[0], np.arange(4) == 3)
+    order, learner = Order([-2.0]), replace(CHAIN, criterion="episode")
+    for model, best in ((mdp, -1.0), (augment(mdp, order), -0.5)):
+        (trained,) = train_many(model, [(order, learner)], seeds=2, updates=150)
+        np.testing.assert_allclose(trained.values()[:, 1], best, atol=0.05)
+        assert (trained.evaluate(500).success > 0.95).all()
 
 
 @pytest.mark.parametrize(

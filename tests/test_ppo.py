@@ -301,8 +301,8 @@ def test_estimates_are_a_running_mean():
     """Which starts from nothing: of constant returns it is these returns."""
     mdp, learner = model({0: [(3, (1.5, -2))] * 2}), LEARNERS["ppo"]
     trained = run(learner, mdp=mdp)
-    state = jax.tree.map(lambda leaf: leaf[0], trained.run.states)
-    np.testing.assert_allclose(state.standing / state.weight, [1.5, -2])
+    standing = jax.tree.map(lambda leaf: leaf[0], trained.run.states.standing)
+    np.testing.assert_allclose(standing.total / standing.weight, [1.5, -2])
 
 
 @pytest.mark.parametrize("learner", [PPO, A2C])

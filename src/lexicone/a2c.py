@@ -42,7 +42,7 @@ class A2C(ActorCritic):
             length=self.critic_steps,
         )
         multipliers = update_multipliers(
-            state.multipliers, batch.values, batch.limits, self.multiplier_rate
+            state.multipliers, batch.now.values, batch.now.limits, self.multiplier_rate
         )
         metrics = progress_metrics(
             batch.episodes, problem.thresholds, step.direction, step.products

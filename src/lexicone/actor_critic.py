@@ -1,4 +1,4 @@
-"""What the actor–critic learners share: settings, batches, critics, and where the objectives stand.
+"""What the actor–critic learners share: settings, batches, critics, and steps of the policy.
 
 A batch of episodes gives every objective an advantage at every step (GAE, a critic per objective). The policy is a
 table of all states, and the gradients of all objectives only need the advantages' sums by state and action; these are
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from lexicone.baselines import Rule, apply_rule, start_multipliers
 from lexicone.cone import Direction, Method
@@ -27,30 +27,11 @@ from lexicone.learner import (
     make_optimizer,
 )
 from lexicone.networks import Critics, Network, log_policy
-from lexicone.returns import Criterion, Goal, advantages, goal, normalized
+from lexicone.returns import Criterion, advantages, goal, normalized
 from lexicone.rollout import Episodes, Problem, collect, spread_credit, visits
+from lexicone.standing import Estimate, Standing, estimate, start_standing
 
-__all__ = ["ActorCritic", "Batch", "Levels", "State"]
-
-_PATIENCE = 0.1  # of the training, without progress, before an objective counts as levelled off
-_MOST = 3.0  # standard errors by which a threshold is raised
-_SLOWLY = 0.9  # how much of earlier batches is kept in the means by which progress is measured
-
-
-class Levels(NamedTuple):
-    """Whether objectives still make progress: thresholds may be out of reach, or infinite."""
-
-    total: Float[Array, " K-1"]
-    """A slow running mean of what is maximised, times ``weight``."""
-    value: Float[Array, " K-1"]
-    """The same of what is compared with thresholds."""
-    weight: Float[Array, ""]
-    best: Float[Array, " K-1"]
-    """The mean when it last rose by more than noise."""
-    when: Float[Array, " K-1"]
-    """The part of the training that was over then."""
-    met: Bool[Array, " K-1"]
-    """Whether the threshold has ever been met, as far as one can tell."""
+__all__ = ["ActorCritic", "Batch", "State"]
 
 
 class State(NamedTuple):
@@ -65,15 +46,9 @@ class State(NamedTuple):
     critics: Critics
     optimizer: PyTree
     critic_optimizer: PyTree
-    standing: Float[Array, " K"]
-    """Where the objectives stand: a running mean of the batches' estimates, times ``weight``."""
-    weight: Float[Array, ""]
-    """How much of it has been filled, from 0 to 1."""
+    standing: Standing
     multipliers: Float[Array, " K-1"]
     """Of the Lagrangian rule; others leave them."""
-    shift: Float[Array, " K-1"]
-    """By how many standard errors thresholds are raised."""
-    levels: Levels
     scale: Float[Array, " K"]
     """The largest rewards, known beforehand or seen so far: the critics' unit."""
 
@@ -89,12 +64,8 @@ class Batch(NamedTuple):
     visits: Float[Array, " S"]
     target: Float[Array, "S K"]
     """The mean of what the critics should have said."""
-    values: Float[Array, " K"]
-    """Where the objectives stand, running mean."""
-    limits: Float[Array, " K-1"]
-    """Where they should."""
-    error: Float[Array, " K"]
-    """The standard error of the mean returns: with the expected criterion, of ``values``."""
+    now: Estimate
+    """Where the objectives stand."""
 
 
 def fading(share: Array, end: Any) -> Array:
@@ -229,18 +200,8 @@ class ActorCritic:
             critics,
             make_optimizer(self).init(cast(Any, policy)),
             optax.adam(self.critic_rate).init(cast(Any, critics)),
-            jnp.zeros(count, dtype),
-            jnp.zeros((), dtype),
+            start_standing(count, dtype),
             start_multipliers(count, dtype),
-            jnp.zeros(count - 1, dtype),
-            Levels(
-                jnp.zeros(count - 1, dtype),
-                jnp.zeros(count - 1, dtype),
-                jnp.zeros((), dtype),
-                jnp.full(count - 1, -jnp.inf, dtype),
-                jnp.zeros(count - 1, dtype),
-                jnp.zeros(count - 1, bool),
-            ),
             problem.scale,
         )
 
@@ -295,65 +256,20 @@ class ActorCritic:
             advantage + value,
             log_table[:, :1],
         )[..., 0]
-        kept = 1 - (1 - self.smoothing) * jnp.sqrt(1 - share)
-        standing = kept * state.standing + (1 - kept) * aim.values
-        weight = kept * state.weight + (1 - kept)
-        values = standing / weight
-        error = jnp.std(episodes.returns, axis=0) / jnp.sqrt(self.batch * (1 + kept) / (1 - kept))
-        limits, shift = aim.limits, state.shift
-        if self.criterion == "expected":
-            noise = error[:-1]
-            missing = jnp.where(noise > 0, limits - aim.values[:-1], 0.0)
-            missing = jnp.clip(missing / jnp.where(noise > 0, noise, 1.0), -_MOST, _MOST)
-            shift = jnp.clip(shift + self.correction * missing, 0.0, _MOST)
-            limits = limits + shift * noise
-        levels, level = self.level_off(state.levels, aim, share)
+        standing, now = estimate(self, state.standing, aim, episodes.returns, share)
         batch = Batch(
             episodes,
             spread_credit(episodes, jnp.maximum(credit, 0.0), log_table),
             spread_credit(episodes, jnp.minimum(credit, 0.0), log_table),
             often,
             whole.T / jnp.maximum(often, 1.0)[:, None],
-            values,
-            jnp.where(level, jnp.minimum(values[:-1], limits), limits),
-            error,
+            now,
         )
-        after = state._replace(
-            standing=standing, weight=weight, shift=shift, levels=levels, scale=size
-        )
-        return after, batch
+        return state._replace(standing=standing, scale=size), batch
 
     def exploration(self, share: Array) -> Array:
         """From 1 to 0 while the learner explores."""
         return fading(share, self.explore)
-
-    def level_off(
-        self, levels: Levels, aim: Goal, share: Array
-    ) -> tuple[Levels, Bool[Array, " thresholds"]]:
-        """Which objectives have never met their threshold and, once exploration is over, rise no further.
-
-        Those count as good enough where they stand, so that the next objective has its turn and may not lower them;
-        one that falls well behind its best comes first again. Without that, a threshold that no policy reaches would
-        keep all later objectives from being improved at all.
-        """
-        totals = jnp.sum(aim.reward, axis=0)[:, :-1]
-        total = _SLOWLY * levels.total + (1 - _SLOWLY) * jnp.mean(totals, axis=0)
-        value = _SLOWLY * levels.value + (1 - _SLOWLY) * aim.values[:-1]
-        weight = _SLOWLY * levels.weight + (1 - _SLOWLY)
-        now = total / weight
-        error = jnp.std(totals, axis=0) / jnp.sqrt(self.batch * (1 + _SLOWLY) / (1 - _SLOWLY))
-        noise = 2 * error + 1e-3 * jnp.abs(now)
-        rose = now > levels.best + noise
-        best = jnp.where(rose, now, levels.best)
-        when = jnp.where(rose, share, levels.when)
-        near = noise if self.criterion == "expected" else 0.0
-        asked = aim.limits if self.criterion == "expected" else self.confidence  # no allowance here
-        filled = weight > _SLOWLY  # before, one lucky batch could tell
-        met = levels.met | (filled & (value / weight >= asked - near))
-        patience = jnp.minimum(_PATIENCE, 0.5 * (1 - self.explore))
-        still = share - jnp.maximum(when, self.explore) > patience
-        held = still & ~met & (now > best - 2 * noise)
-        return Levels(total, value, weight, best, when, met), held
 
     def climb(
         self,
@@ -376,7 +292,7 @@ class ActorCritic:
         multipliers = state.multipliers
 
         def choose(products: Float[Array, "K K"]) -> Direction:
-            return apply_rule(self, products, batch.values, batch.limits, batch.error, multipliers)
+            return apply_rule(self, products, *batch.now, multipliers)
 
         step = take_step(
             optax.chain(make_optimizer(self), optax.scale(cast(float, (1 - share) ** 2))),

@@ -59,7 +59,7 @@ class PPO(ActorCritic):
 
         state, metrics = jax.lax.scan(epoch, state, None, length=self.epochs)
         multipliers = update_multipliers(
-            state.multipliers, batch.values, batch.limits, self.multiplier_rate
+            state.multipliers, batch.now.values, batch.now.limits, self.multiplier_rate
         )
         metrics = jax.tree.map(lambda m: jnp.mean(m, axis=0), metrics)
         return state._replace(multipliers=multipliers), metrics
