@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from lexicone import Order, plots, tasks
+from lexicone import Order, plots, plots_models, plots_style, tasks
 from lexicone.front import Front, pareto, sensitivity
 from lexicone.solve import solve
 
@@ -142,11 +142,11 @@ def test_graphs_show_actions_with_their_probabilities():
 def test_only_an_end_that_pays_is_a_goal():
     painted = colors(plots.draw_model(tasks.space_traders()))
     assert painted["home"] != painted["lost"]
-    assert painted["lost"] == plots._ENDS
+    assert painted["lost"] == plots_style.GREY
     leaves = tasks.fruit_tree(3, seed=0, num_objectives=2)
     worthless = dataclasses.replace(leaves, reward=-leaves.reward)
-    assert colors(plots.draw_model(leaves))["(3,0)"] == plots._GOALS
-    assert colors(plots.draw_model(worthless))["(3,0)"] == plots._ENDS
+    assert colors(plots.draw_model(leaves))["(3,0)"] == plots_models._GOALS
+    assert colors(plots.draw_model(worthless))["(3,0)"] == plots_style.GREY
 
 
 def test_the_fruit_tree_shows_the_probabilities_of_its_coins():

@@ -114,7 +114,7 @@ class Lifted:
 
     def draw(self, title: str | None = None) -> "Figure":
         """Its shadow, on the map or as a graph."""
-        from lexicone.plots import draw_model
+        from lexicone.plots_models import draw_model
 
         return draw_model(self.augmented.original, *self.shadow, title)
 

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from lexicone.mdp import MDP
-from lexicone.plots import draw_model
+from lexicone.plots_models import draw_model
 
 __all__ = ["Panel", "beside"]
 

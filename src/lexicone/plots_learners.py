@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from lexicone.plots import INK, PRIMARY, SECONDARY, STYLE
+from lexicone.plots_style import INK, PRIMARY, SECONDARY, STYLE
 
 __all__ = ["by_delta", "heat_table", "over_training"]
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from lexicone.mdp import MDP
-from lexicone.plots import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD, maze_on
+from lexicone.plots_models import maze_on
+from lexicone.plots_style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
 
 __all__ = ["fronts", "oscillations", "outcome_maps", "panels", "region", "value_maps"]
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from lexicone.order import Order
-from lexicone.plots import INK, PRIMARY, SECONDARY, STYLE
+from lexicone.plots_style import INK, PRIMARY, SECONDARY, STYLE
 
 __all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
 
