@@ -169,12 +169,17 @@ def test_standing_error_and_correction_by_hand():
     np.testing.assert_allclose(batch.now.limits, [0.5 + shift * 0.5 / math.sqrt(4 * 3)], atol=1e-5)
 
 
+def certain(network, logits):
+    """The same logits in every state."""
+    zeros = jax.tree.map(jax.numpy.zeros_like, network)
+    return eqx.tree_at(lambda network: network.layers[0].bias, zeros, jax.numpy.array(logits))
+
+
 def pushed(learner, logits, share):
     """How one step without any advantages moves the logits of the only choice."""
     problem = problem_of(one_choice(*[(0, 0)] * len(logits)), None, Order([0.5]))
     state = learner.init(problem, jax.random.key(0))
-    policy = jax.tree.map(jax.numpy.zeros_like, state.policy)
-    policy = eqx.tree_at(lambda policy: policy.layers[0].bias, policy, jax.numpy.array(logits))
+    policy = certain(state.policy, logits)
     table, pull_back = jax.vjp(lambda policy: log_policy(policy, None), policy)
     episodes = collect(
         problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=1
@@ -195,6 +200,19 @@ def test_the_barrier_pulls_at_actions_however_rare():
         np.testing.assert_allclose(moved, slope, atol=1e-6)
     moved = pushed(replace(plain, entropy=0.3, barrier=0.0), logits, jax.numpy.array(0.0))
     np.testing.assert_allclose(moved, 0.0, atol=1e-6)
+
+
+def test_episodes_are_run_with_the_policy_not_with_its_mean():
+    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    state = SMALL.init(problem, jax.random.key(0))
+    state = state._replace(
+        policy=certain(state.policy, [20.0, 0.0]), average=certain(state.policy, [0.0, 20.0])
+    )
+    acted = SMALL.act(state, jax.numpy.eye(2), jax.random.key(0), 0)
+    np.testing.assert_array_equal(np.argmax(acted, axis=1), 0)
+    _, metrics = jax.jit(SMALL.update)(problem, state, jax.random.key(0), jax.numpy.array(0.0))
+    np.testing.assert_allclose(metrics["returns"], [1, 0])
+    np.testing.assert_array_equal(np.argmax(SMALL.log_policy(problem, state), axis=1), 1)
 
 
 @pytest.mark.parametrize("tail", [0.0, 0.25, 1.0])

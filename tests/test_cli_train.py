@@ -96,7 +96,7 @@ def test_resume_of_a_finished_training_changes_nothing(folder, monkeypatch):
     before = (folder / "training.safetensors").read_bytes()
     run(Train, [*TRAIN, "--settings", *SMALL, "--out", str(folder), "--json", "--resume"])
     assert (folder / "training.safetensors").read_bytes() == before
-    with pytest.raises(ValueError, match="is of another training: its settings"):
+    with pytest.raises(ValueError, match=r"is of another training: its \w+ is .*, not "):
         run(Train, [*TRAIN, "--out", str(folder), "--json", "--resume"])
 
 

@@ -254,6 +254,8 @@ def test_epochs_are_steps_along_the_clipped_surrogate():
     problem = problem_of(chances(), np.eye(4), Order([0.5]))
     key = jax.random.key(2)
     state = jax.jit(learner.init)(problem, key)
+    mean = jax.tree.map(lambda leaf: 3 * leaf[::-1], state.policy)  # plays no part in a step
+    state = state._replace(average=mean)
     walk = jax.jit(partial(collect, episodes=16, max_steps=5))
     episodes = walk(problem.env, jnp.full((4, 2), 0.5), key)
     after, _ = jax.jit(learner.learn)(problem, state, episodes, key, jnp.zeros(()))

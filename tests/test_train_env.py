@@ -351,7 +351,9 @@ def test_resume_knows_the_environment_again(folder, monkeypatch):
     run(Train, [*CLI, "--out", str(folder), "--resume"])
     assert (folder / "training.safetensors").read_bytes() == before
     other = [text.replace("drawing=small", "drawing=extended") for text in CLI]
-    with pytest.raises(ValueError, match="is of another training: its environment_options is"):
+    with pytest.raises(
+        ValueError, match="is of another training: its drawing is small, not extended"
+    ):
         run(Train, [*other, "--out", str(folder), "--resume"])
 
 

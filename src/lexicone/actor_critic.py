@@ -107,8 +107,8 @@ class ActorCritic:
     activation: Activation = "tanh"
     """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
     tail: float = 0.1
-    """What is learned is the mean of the policy's parameters over about this last part of the training; 0 takes the
-    last ones."""
+    """What is learned is a mean of the policy's parameters after all steps, the t-th weighing about t^(1/tail−1): with
+    0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean."""
     optimizer: Optimizer = "adam"
     method: Method = "exact"
     confidence: float = 0.98

@@ -70,8 +70,9 @@ class Pareto:
                 table.add_row(*(f"{value + 0.0:.6g}" for value in row))
             console.print(table)
             told = "all of them" if front.complete else "samples of the front"
+            count = len(front.values)
             console.print(
-                f"{len(front.values)} points, {told} (γ={self.gamma:g}, {self.policies} policies)",
+                f"{count} {'point' if count == 1 else 'points'}, {told} (γ={self.gamma:g}, {self.policies} policies)",
                 highlight=False,
             )
         if self.out is not None:

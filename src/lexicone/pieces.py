@@ -78,14 +78,23 @@ def _resume(path: str | os.PathLike[str], wanted: Training) -> Run:
     for name, ours in json.loads(json.dumps(wanted.identity)).items():
         if ours != theirs.get(name):
             raise ValueError(
-                f"resume: {os.fspath(path)!r} is of another training: its {name} is "
-                f"{_brief(theirs.get(name))}, not {_brief(ours)}"
+                f"resume: {os.fspath(path)!r} is of another training: its "
+                + _difference(name, theirs.get(name), ours)
             )
     return load(path, wanted.learner).run
 
 
+def _difference(name: str, theirs: Any, ours: Any) -> str:
+    """Of facts with entries, such as settings, the first that differs."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in {**ours, **theirs}:
+            if theirs.get(key) != ours.get(key):
+                return _difference(key, theirs.get(key), ours.get(key))
+    return f"{name} is {_brief(theirs)}, not {_brief(ours)}"
+
+
 def _brief(value: Any) -> str:
-    text = str(value)
+    text = "missing" if value is None else str(value)
     return text if len(text) <= 80 else text[:77] + "…"
 
 

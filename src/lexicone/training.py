@@ -79,9 +79,10 @@ class Training:
         """What happened, in L rows of ``every`` updates each (the last row may have fewer); means over the row.
 
         ``update`` and ``episodes`` ``[L]``, and ``steps`` ``[N,L]``: how many there were by the end of the row.
-        ``returns`` ``[N,L,K]``: of the episodes that were learned from, dropout on. ``satisfied`` ``[N,L,K−1]``: the
-        share of them that met each threshold. ``terminated``: the share that reached an end. ``improved`` ``[N,L,K]``:
-        how often each objective was the one to improve. ``found`` ``[N,L]``: how often there was a direction.
+        ``returns`` ``[N,L,K]``: of the episodes that were learned from, as the policy of that time acted.
+        ``satisfied`` ``[N,L,K−1]``: the share of them that met each threshold. ``terminated``: the share that reached
+        an end. ``improved`` ``[N,L,K]``: how often each objective was the one to improve. ``found`` ``[N,L]``: how
+        often there was a direction.
         ``cosines`` ``[N,L,K(K−1)/2]``: of the angles between gradients (0,1), (0,2), …, (1,2), … And whatever else
         the learner reports.
         """
@@ -194,7 +195,9 @@ def read_run(
     for key, leaf in _named(Run(jnp.int32(0), form, {}, jnp.zeros(0))):
         if not key.startswith("run.states"):
             continue
-        if key not in arrays or arrays[key].shape != leaf.shape:
+        if key not in arrays:
+            raise ValueError(f"path: {name!r} has no {key}: another version of lexicone wrote it")
+        if arrays[key].shape != leaf.shape:
             raise ValueError(f"path: {name!r} does not fit the learner: {key} is not {leaf.shape}")
         leaves.append(jnp.asarray(arrays[key]))
     states = jax.tree.unflatten(jax.tree.structure(form), leaves)
