@@ -111,7 +111,7 @@ def _heat(results: dict[str, Any]) -> Any:
         i, j = learners.index(cell["learner"]), tasks.index(cell["task"])
         low, high = cell["interval"]
         rate[i, j] = cell["rate"]
-        words[i][j] = f"{cell['rate']:.0%}\n{low:.0%} to {high:.0%}"
+        words[i][j] = f"{100 * cell['rate']:.3g}%\n{low:.0%} to {high:.0%}"
         heads[j] = cell["title"].replace(", ", "\n") + f"\n{cell['criterion']}"
     names = [_LABELS[name] for name in learners]
     seeds = sorted({cell["seeds"] for cell in results.values()})
