@@ -22,6 +22,7 @@ __all__ = ["complete"]
 
 _PIECE = 0.5  # seconds between two looks at the progress
 _SAVE = 10.0  # seconds between two checkpoints
+_MISSING = "missing"  # what a file of another version says of a setting that it does not have
 
 
 def complete(
@@ -76,10 +77,10 @@ def _in_pieces(
 def _resume(path: str | os.PathLike[str], wanted: Training) -> Run:
     _, theirs = read(path)
     for name, ours in json.loads(json.dumps(wanted.identity)).items():
-        if ours != theirs.get(name):
+        if ours != theirs.get(name, _MISSING):
             raise ValueError(
                 f"resume: {os.fspath(path)!r} is of another training: its "
-                + _difference(name, theirs.get(name), ours)
+                + _difference(name, theirs.get(name, _MISSING), ours)
             )
     return load(path, wanted.learner).run
 
@@ -88,13 +89,14 @@ def _difference(name: str, theirs: Any, ours: Any) -> str:
     """Of facts with entries, such as settings, the first that differs."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key in {**ours, **theirs}:
-            if theirs.get(key) != ours.get(key):
-                return _difference(key, theirs.get(key), ours.get(key))
+            pair = theirs.get(key, _MISSING), ours.get(key, _MISSING)
+            if pair[0] != pair[1]:
+                return _difference(key, *pair)
     return f"{name} is {_brief(theirs)}, not {_brief(ours)}"
 
 
 def _brief(value: Any) -> str:
-    text = "missing" if value is None else str(value)
+    text = str(value)
     return text if len(text) <= 80 else text[:77] + "…"
 
 
