@@ -20,11 +20,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from lexicone.augment import augmentation
-from lexicone.mdp import MDP
+from lexicone.criteria._augment import augmentation
+from lexicone.criteria._search import search
+from lexicone.exact._solve import solve
+from lexicone.models._mdp import MDP
 from lexicone.order import Order
-from lexicone.search import search
-from lexicone.solve import solve
 from lexicone.tasks import deep_sea_treasure, maze, road_trip
 
 STRATEGIES = ("one_by_one", "binary", "dynamic")

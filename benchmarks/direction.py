@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lexicone import find_direction
-from lexicone.gradients import combine, gram
+from lexicone.directions._gradients import combine, gram
 
 OBJECTIVES, PARAMETERS, PROBLEMS = 6, 1_000_000, 10
 CALLS = 100  # of the K×K part, one after the other

@@ -88,9 +88,9 @@ def torch_script(episodes: int, seed: int) -> tuple[int, float]:
 
 def compiled(seeds: int, episodes: int, objectives: int | None = None) -> dict[str, float]:
     """Steps, and seconds of a first and of a second training; peak memory of the process."""
+    from lexicone.learning._train import train
+    from lexicone.learning.algos._reinforce import Reinforce
     from lexicone.order import Order
-    from lexicone.reinforce import Reinforce
-    from lexicone.train import train
 
     learner = Reinforce(gamma=GAMMA, delta=DELTA, max_steps=CAP)
     if objectives is None:

@@ -44,8 +44,8 @@ def build(kind: str, size: int) -> Any:
 def find_thresholds(mdp: Any) -> list[float]:
     import numpy as np
 
-    from lexicone.choices import all_choices
-    from lexicone.pricing import Chain, best_policy
+    from lexicone.exact._choices import all_choices
+    from lexicone.exact._policy_iteration import Chain, best_policy
 
     choices = all_choices(mdp, GAMMA)
     values = []
@@ -57,8 +57,8 @@ def find_thresholds(mdp: Any) -> list[float]:
 
 
 def ours(mdp: Any, thresholds: list[float], method: Any) -> dict[str, Any]:
+    from lexicone.exact._solve import solve
     from lexicone.order import Order
-    from lexicone.solve import solve
 
     start, used = time.perf_counter(), time.process_time()
     found = solve(mdp, Order(thresholds), GAMMA, method=method)
@@ -74,7 +74,7 @@ def ours(mdp: Any, thresholds: list[float], method: Any) -> dict[str, Any]:
 
 def storm(mdp: Any, thresholds: list[float]) -> dict[str, Any]:
     """Discounting becomes an end with probability 1−γ at each step; costs are minimised, gains maximised."""
-    from lexicone.choices import all_choices
+    from lexicone.exact._choices import all_choices
 
     stormpy = import_module("stormpy")
     choices = all_choices(mdp, GAMMA)

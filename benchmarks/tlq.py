@@ -26,11 +26,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from lexicone.exploration import EpsilonGreedy
-from lexicone.mdp import MDP
+from lexicone.models._mdp import MDP
 from lexicone.order import Order
+from lexicone.qlearning._exploration import EpsilonGreedy
+from lexicone.qlearning._learn import tlq
 from lexicone.tasks import maze
-from lexicone.tlq import tlq
 
 THRESHOLD, GAMMA, EPSILON, RATE, CAP = -3.0, 0.9, 0.1, 0.1, 100
 
@@ -118,7 +118,7 @@ def scalarised(mdp: MDP, steps: int) -> None:
     from gymnasium import spaces
     from gymnasium.wrappers import TransformObservation
 
-    from lexicone.gym import MDPEnv
+    from lexicone.gym._env import MDPEnv
 
     module = import_module("morl_baselines.single_policy.ser.mo_q_learning")
     places = spaces.Box(0, mdp.num_states - 1, (1,), np.int64)

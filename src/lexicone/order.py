@@ -12,9 +12,9 @@ from typing import Any
 
 from jaxtyping import Bool, Float, Int
 
-from lexicone.arrays import as_floats, is_true, namespace, plain
+from lexicone._base.arrays import as_floats, is_true, namespace, plain
 
-__all__ = ["Order"]
+__all__ = ["Order", "as_order"]
 
 
 @dataclass(frozen=True, init=False)
@@ -196,3 +196,17 @@ def _broadcast(xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
 
 def _shape(array: Any) -> tuple[int, ...]:
     return tuple(getattr(array, "shape", ()))
+
+
+def as_order(order: Any, objectives: int) -> Order:
+    """An order, or its thresholds as one, that fits a model with so many objectives."""
+    if not isinstance(order, Order):
+        if isinstance(order, str) or not hasattr(order, "__iter__"):
+            raise ValueError(f"order: expected an Order or a list of thresholds, got {order!r}")
+        order = Order(order)
+    if len(order) != objectives:
+        raise ValueError(
+            f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
+            f"but the model has {objectives}"
+        )
+    return order

@@ -1,0 +1,1 @@
+"""Leaf helpers that every room may use: arrays, files, checkpoints, checks, progress. Nothing here is public."""

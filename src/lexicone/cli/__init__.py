@@ -1,0 +1,5 @@
+"""The command ``lexicone``: one file per group of subcommands."""
+
+from lexicone.cli._main import main
+
+__all__ = ["main"]

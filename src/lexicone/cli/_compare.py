@@ -1,0 +1,231 @@
+"""The subcommands ``lexicone compare``, criteria side by side, and ``lexicone augment``, budgets in the state."""
+
+import json
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from lexicone.cli._models import build, check_folder, make_order, plain_numbers
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+if TYPE_CHECKING:
+    from lexicone.criteria._compare import Row
+
+__all__ = ["Augment", "Compare"]
+
+
+@dataclass(frozen=True)
+class Compare:
+    """The best policy under each meaning of a threshold, side by side.
+
+    expected: thresholds hold for expected returns; a policy may choose at random. episode: they shall hold for every
+    episode; the policy sees what is left of each budget. deterministic: expected returns, and no chance (small
+    tasks). Each with its expected returns and the exact probability that an episode meets the thresholds (≈ where there
+    are too many budgets for that: then episodes are sampled).
+
+    Examples:
+      lexicone compare maze:extended --set objectives=path --thresholds -3
+      lexicone compare road-trip --thresholds -10 --out runs/compare
+      lexicone compare space-traders --thresholds 0.88 --json
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    thresholds: tuple[float, ...]
+    """K−1 thresholds, most important first; inf means: maximise."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE."""
+    gamma: float = 1.0
+    """Discount factor of the returns, above 0 and at most 1."""
+    max_states: int = 100_000
+    """The most states with budgets."""
+    seconds: float = 30.0
+    """How long to search for the best deterministic policy."""
+    out: Path | None = None
+    """The folder to write compare.png to."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self, console: Console) -> None:
+        """Solves three times, prints and draws."""
+        from lexicone.criteria._compare import compare
+
+        if self.out is not None:
+            check_folder(self.out)
+        mdp = build(self.task, self.set)
+        order = make_order(mdp, self.thresholds, self.task)
+        coming = compare(mdp, order, self.gamma, self.max_states, self.seconds)
+        if self.json:
+            rows = list(coming)
+            print(json.dumps([_as_json(row) for row in rows], indent=2, ensure_ascii=False))
+        else:
+            rows = []
+            with console.status("solving …"):
+                for row in coming:
+                    rows.append(row)
+                    console.print(_line(row), highlight=False, markup=False)
+            _print(mdp, order, rows, console)
+        if self.out is not None:
+            from lexicone.plots._panels import Panel, beside
+            from lexicone.plots._style import save
+
+            panels = [
+                Panel(f"{_title(row)}\n{_chance(row)}", row.policy, row.occupancy)
+                for row in rows
+                if row.policy is not None and row.occupancy is not None
+            ]
+            for path in save(beside(mdp, panels), self.out / "compare", ("png",)):
+                if not self.json:
+                    console.print(str(path), highlight=False)
+
+
+@dataclass(frozen=True)
+class Augment:
+    """Put budgets into the states of a task: size, the best policy by episodes, and the model as a file.
+
+    Examples:
+      lexicone augment road-trip --thresholds -10
+      lexicone augment maze:early-late --set objectives=path --thresholds -7
+      lexicone augment road-trip --set "costs=('toll','hours')" --thresholds -12 -9 --rewards penalty --save trip.npz
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    thresholds: tuple[float, ...]
+    """K−1 thresholds on the returns of an episode, most important first: a budget B is −B."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE."""
+    rewards: Literal["vector", "endpoint", "accumulated", "penalty"] = "vector"
+    """K objectives clipped by episode, or one of the paper's three scalar rewards."""
+    gamma: float = 1.0
+    """Discount factor of the returns, above 0 and at most 1."""
+    max_states: int = 100_000
+    """The most states with budgets."""
+    save: Path | None = None
+    """Write the augmented model here, as an npz file."""
+
+    def run(self, console: Console) -> None:
+        """Augments, solves and prints one episode."""
+        from lexicone.criteria._augment import augmentation
+        from lexicone.exact._solve import solve
+
+        if self.save is not None and (self.save.is_dir() or not self.save.parent.is_dir()):
+            raise ValueError(
+                f"--save: cannot write to {self.save}: no such folder, or no file name"
+            )
+        mdp = build(self.task, self.set)
+        order = make_order(mdp, self.thresholds, self.task)
+        found = augmentation(mdp, order, self.rewards, self.gamma, max_states=self.max_states)
+        console.print(
+            f"{mdp.num_states} states, with budgets {found.mdp.num_states}", highlight=False
+        )
+        if found.penalty is not None:
+            numbers = ", ".join(f"{m:.6g}" for m in found.penalty.multipliers)
+            console.print(f"λ = {numbers}, C = {found.penalty.constant:.6g}", highlight=False)
+        own = order if self.rewards == "vector" else Order([])
+        solution = solve(found.mdp, own, self.gamma)
+        lifted = found.lift(solution.policy)
+        values = ", ".join(f"{v:.6g}" for v in lifted.values)
+        console.print(
+            f"{solution.status}: ({values}); an episode meets all thresholds with probability "
+            f"{lifted.chances.overall:.4g}",
+            highlight=False,
+        )
+        for line in _episode(lifted):
+            console.print(line, highlight=False, markup=False)
+        if self.save is not None:
+            found.mdp.save(self.save)
+            console.print(str(self.save), highlight=False)
+
+
+def _episode(lifted: Any, longest: int = 100) -> list[str]:
+    """The likeliest episode, a line for each step."""
+    model = lifted.augmented.tracked
+    labels = model.action_names or tuple(f"action {a}" for a in range(model.num_actions))
+    memory, seen, lines = int(np.argmax(model.initial)), set(), []
+    while not model.terminal[memory] and memory not in seen and len(lines) < longest:
+        seen.add(memory)
+        action = int(lifted.table[memory].argmax())
+        lines.append(f"  {model.state_names[memory]}: {labels[action]}")
+        memory = int(model.next_state[memory, action, model.probability[memory, action].argmax()])
+    ending = "" if model.terminal[memory] else ", and so on"
+    return [*lines, f"  {model.state_names[memory]}{ending}"]
+
+
+def _line(row: "Row") -> str:
+    """What is known of one criterion, as soon as it is known."""
+    told = [_title(row), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
+    told += [row.message] * (row.message != "optimal")
+    return "; ".join(part for part in told if part)
+
+
+def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
+    """A column for each criterion, so that any number of objectives fits; then what the policies do."""
+    from lexicone.plots._text import sketch
+
+    table = Table()
+    table.add_column("")
+    for row in rows:
+        table.add_column(row.name, justify="right")
+    limits = [f" ≥ {t:g}" for t in order.thresholds]
+    for k, label in enumerate(mdp.objective_labels):
+        last = k == len(limits)
+        table.add_row(label, *(_number(row.values[k], ".6g") for row in rows), end_section=last)
+    labels = [f"P({label}{t})" for label, t in zip(mdp.objective_labels, limits, strict=False)]
+    for k, label in enumerate([*labels, *["P(all)"] * (len(limits) > 1)]):
+        cells = [_number(row.chances[k], ".4g") for row in rows]
+        marks = ["≈" * (row.sampled and cell != "—") for row, cell in zip(rows, cells, strict=True)]
+        table.add_row(label, *(mark + cell for mark, cell in zip(marks, cells, strict=True)))
+    console.print(table)
+    maps = [
+        [_title(row), *sketch(mdp, row.policy, row.occupancy).splitlines()]
+        for row in rows
+        if row.policy is not None
+    ]
+    widths = [max(map(len, lines)) for lines in maps]
+    if sum(widths) + 3 * len(widths) <= max(console.width, 80):
+        for parts in zip_longest(*maps, fillvalue=""):
+            line = "   ".join(p.ljust(w) for p, w in zip(parts, widths, strict=True))
+            console.print(line.rstrip(), highlight=False, markup=False)
+    else:
+        for lines in maps:
+            console.print("\n".join(lines), highlight=False, markup=False)
+
+
+def _number(value: float, form: str) -> str:
+    return "—" if np.isnan(value) else format(value, form)
+
+
+def _title(row: "Row") -> str:
+    return f"{row.name}: ({', '.join(f'{v:.4g}' for v in row.values)})"
+
+
+def _chance(row: "Row") -> str:
+    from lexicone.criteria._compare import EPISODES
+
+    if np.isnan(row.chances[-1]):
+        return ""
+    share = f"{100 * row.chances[-1]:.4g} %"
+    if row.sampled:
+        return f"≈{share} of {EPISODES:,} sampled episodes meet the thresholds"
+    return f"{share} of episodes meet the thresholds"
+
+
+def _as_json(row: "Row") -> dict[str, Any]:
+    return {
+        "criterion": row.name,
+        "message": row.message,
+        "values": plain_numbers(row.values),
+        "chances": plain_numbers(row.chances[:-1]),
+        "chance_of_all": plain_numbers(row.chances[-1:])[0],
+        "sampled": row.sampled,
+        "memory": row.memory,
+        "found": row.policy is not None,
+    }

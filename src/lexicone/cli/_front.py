@@ -1,0 +1,84 @@
+"""The subcommand ``lexicone pareto``: what can be had of two or three objectives together."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from lexicone.cli._models import build, check_folder, plain_numbers
+
+__all__ = ["Pareto"]
+
+
+@dataclass(frozen=True)
+class Pareto:
+    """The Pareto front of a task with two or three objectives, as a table and as PNG and SVG.
+
+    Examples:
+      lexicone pareto deep-sea-treasure --out figures
+      lexicone pareto maze:extended --set objectives=path --policies deterministic
+      lexicone pareto grid:10 --gamma 0.99 --points 8 --json
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE."""
+    gamma: float = 1.0
+    """Discount factor, 0 to 1."""
+    policies: Literal["stochastic", "deterministic"] = "stochastic"
+    """Whether policies may choose at random; deterministic ones for two objectives and small models."""
+    points: int = 25
+    """Thresholds to try for each objective but the last; the most points of a deterministic front."""
+    out: Path | None = None
+    """The folder to write the front to, as PNG and SVG."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self, console: Console) -> None:
+        """Computes, prints and draws."""
+        from lexicone.exact._front import pareto
+
+        if self.out is not None:
+            check_folder(self.out)
+        mdp = build(self.task, self.set)
+        options: dict[str, Any] = {"policies": self.policies, "points": self.points}
+        with Console(stderr=True).status("computing the front …") as status:
+
+            def progress(line: str) -> None:
+                status.update(f"computing the front … {line}")
+
+            front = pareto(mdp, self.gamma, progress=progress, **options)
+        if self.json:
+            found = {
+                "objectives": list(mdp.objective_labels),
+                "values": [plain_numbers(row) for row in front.values],
+                "complete": front.complete,
+                "gamma": front.gamma,
+                "policies": front.policies,
+            }
+            print(json.dumps(found, indent=2, ensure_ascii=False))
+        else:
+            table = Table()
+            for label in mdp.objective_labels:
+                table.add_column(label, justify="right")
+            for row in front.values:
+                table.add_row(*(f"{value + 0.0:.6g}" for value in row))
+            console.print(table)
+            told = "all of them" if front.complete else "samples of the front"
+            count = len(front.values)
+            console.print(
+                f"{count} {'point' if count == 1 else 'points'}, {told} (γ={self.gamma:g}, {self.policies} policies)",
+                highlight=False,
+            )
+        if self.out is not None:
+            from lexicone import plots
+
+            figure = plots.draw_front(front, names=mdp.objective_labels, title=self.task)
+            for path in plots.save(figure, self.out / "front"):
+                if not self.json:
+                    console.print(str(path), highlight=False)

@@ -1,0 +1,311 @@
+"""The subcommands for models: ``lexicone tasks``, ``show`` and ``solve``."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+__all__ = ["Show", "Solve", "Tasks", "build", "check_folder", "make_order", "plain_numbers"]
+
+_FEW_STATES = 60  # up to which the best policy without a coin is searched for an explanation
+_PATIENCE = 10.0  # seconds for that search
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """List the tasks with their objectives, sizes and thresholds to try; or tell all about one, with its options.
+
+    Examples:
+      lexicone tasks
+      lexicone tasks maze
+    """
+
+    name: Positional[str] = ""
+    """One task, for its details."""
+
+    def run(self, console: Console) -> None:
+        """Builds each task once and prints a table."""
+        from lexicone.tasks import TASKS, find
+        from lexicone.tasks._catalogue import describe, size_and_thresholds
+
+        if self.name:
+            console.print(describe(find(self.name)), highlight=False, markup=False)
+            return
+        table = Table()
+        table.add_column("task", no_wrap=True)
+        for column in ("variants", "objectives", "states × actions", "thresholds"):
+            table.add_column(column)
+        for task in TASKS.values():
+            size, limits = size_and_thresholds(task)
+            table.add_row(task.name, ", ".join(task.variants), task.objectives, size, limits)
+        console.print(table)
+        for task in TASKS.values():
+            console.print(f"{task.name}: {task.description}", highlight=False)
+        console.print(
+            "Objectives of the default task, most important first, and thresholds to try. "
+            "lexicone tasks NAME tells more about one, with its options for --set.",
+            highlight=False,
+        )
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw a task, on the terminal and as PNG and SVG.
+
+    Examples:
+      lexicone show maze:extended --set objectives=path
+      lexicone show deep-sea-treasure:concave --out figures
+      lexicone show maze:mymaze.txt
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE."""
+    out: Path | None = None
+    """The folder to write PNG and SVG to."""
+
+    def run(self, console: Console) -> None:
+        """Prints the model's size, objectives and map."""
+        from lexicone.plots._text import sketch
+
+        if self.out is not None:
+            check_folder(self.out)
+        mdp = build(self.task, self.set)
+        console.print(
+            f"{self.task}: {mdp.num_states} states, {mdp.num_actions} actions, at most "
+            f"{mdp.num_successors} successors; objectives: {', '.join(mdp.objective_labels)}",
+            highlight=False,
+        )
+        console.print(sketch(mdp), highlight=False, markup=False)
+        if self.out is not None:
+            _save_figure(mdp, None, None, self.task, self.out, console)
+
+
+@dataclass(frozen=True)
+class Solve:
+    """The exact lexicographic optimum of a task: values, thresholds met or missed, and the best policy.
+
+    Examples:
+      lexicone solve maze:extended --set objectives=path --thresholds -3
+      lexicone solve space-traders --thresholds 0.88 --policies deterministic
+      lexicone solve grid:100 --thresholds -1 -1 --gamma 0.99 --json
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
+    thresholds: tuple[float, ...]
+    """K−1 thresholds on expected returns, most important first; inf means: maximise."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE."""
+    gamma: float = 1.0
+    """Discount factor, 0 to 1."""
+    policies: Literal["stochastic", "deterministic"] = "stochastic"
+    """Whether policies may choose at random; deterministic ones only for small models."""
+    method: Literal["auto", "lp", "columns"] = "auto"
+    """The linear program as a whole, or column generation for large models."""
+    out: Path | None = None
+    """The folder to write the policy to, as PNG and SVG."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self, console: Console) -> None:
+        """Solves, prints and draws."""
+        from lexicone.exact._solve import solve
+        from lexicone.plots._text import sketch
+
+        if self.out is not None:
+            check_folder(self.out)
+        mdp = build(self.task, self.set)
+        order = make_order(mdp, self.thresholds, self.task)
+        options: dict[str, Any] = {"policies": self.policies, "method": self.method}
+        if self.json:
+            solution = solve(mdp, order, self.gamma, **options)
+            print(json.dumps(_as_json(mdp, solution), indent=2, ensure_ascii=False))
+            return
+        with console.status("solving …") as status:
+
+            def progress(line: str) -> None:
+                status.update(f"solving … {line}")
+
+            solution = solve(mdp, order, self.gamma, progress=progress, **options)
+        _print_values(mdp, solution, console)
+        how = f"γ={self.gamma:g}, {self.policies} policies, {solution.method}"
+        told = "" if solution.status == "optimal" else f": {solution.message}"
+        console.print(
+            f"{solution.status}{told} ({how}; thresholds hold for expected returns)",
+            highlight=False,
+        )
+        console.print(
+            sketch(mdp, solution.policy, solution.occupancy), highlight=False, markup=False
+        )
+        _explain_chance(mdp, solution, console)
+        if self.out is not None:
+            limits = ", ".join(f"{t:g}" for t in self.thresholds)
+            title = f"{self.task}, thresholds {limits}: {_vector(solution.values)}"
+            _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)
+
+
+def build(task: str, options: tuple[str, ...] = ()) -> MDP:
+    """The model behind a name on the command line."""
+    from lexicone.tasks._catalogue import build_from_text
+
+    if not task.endswith(".npz"):
+        return build_from_text(task, options)
+    if options:
+        raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
+    return MDP.load(task)
+
+
+def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:
+    """The order of a model's objectives with thresholds from the command line; says how many there must be."""
+    *limited, last = mdp.objective_labels
+    if len(thresholds) != len(limited):
+        takes = f"{len(limited)} threshold{'' if len(limited) == 1 else 's'}"
+        whose = f" ({', '.join(limited)})" if limited else ""
+        raise ValueError(
+            f"--thresholds: {task} takes {takes}{whose}, and none for its last objective ({last}); "
+            f"got {len(thresholds)}"
+        )
+    return Order(thresholds, names=mdp.objective_names)
+
+
+def _print_values(mdp: MDP, solution: Any, console: Console) -> None:
+    table = Table()
+    for column in ("objective", "threshold", "value", "", "one more unit of it costs"):
+        table.add_column(column, justify="left" if column in ("objective", "") else "right")
+    limits = [*solution.order.thresholds, None]
+    for k, label in enumerate(mdp.objective_labels):
+        met, cost = "", ""
+        if limits[k] is not None:
+            met = "met" if solution.satisfied[k] else "missed"
+            prices = solution.prices[k]
+            cost = ", ".join(
+                f"{prices[i]:.4g} of {mdp.objective_labels[i]}"
+                for i in range(k + 1, len(prices))
+                if np.isfinite(prices[i]) and abs(prices[i]) > 1e-9
+            )
+        limit = "" if limits[k] is None else f"{limits[k]:g}"
+        table.add_row(label, limit, f"{solution.values[k]:.6g}", met, cost)
+    console.print(table)
+
+
+def _explain_chance(mdp: MDP, solution: Any, console: Console) -> None:
+    """One line for each coin that the policy flips, and one that says what it gains."""
+    from lexicone.exact._solve import Status
+    from lexicone.plots._text import describe_choices
+
+    if not solution.randomises:
+        return
+    for s in solution.randomises[:5]:
+        choice = describe_choices(mdp, solution.policy, s)
+        console.print(f"At {mdp.state_label(s)} it chooses at random: {choice}.", highlight=False)
+    if solution.status is not Status.OPTIMAL:  # then a coin may have other reasons
+        return
+    console.print(
+        f"Why: thresholds hold on average, so a mixture of paths can meet them exactly. It has "
+        f"{_vector(solution.values)}{_without_chance(mdp, solution, console)}.",
+        highlight=False,
+    )
+
+
+class _TooLong(Exception):
+    """The search for an explanation has used up its time."""
+
+
+def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
+    """What is known, after a short search of a small model, about policies that never flip a coin."""
+    from lexicone.exact._deterministic import MAX_STATES
+    from lexicone.exact._solve import Status, solve
+
+    states = int((mdp.reachable() & ~mdp.terminal).sum())
+    unknown = "; --policies deterministic searches the best policy that never flips a coin"
+    if states > _FEW_STATES:
+        return unknown if states <= MAX_STATES else ""
+    start = time.monotonic()
+    with console.status("searching the best policy that never flips a coin …") as status:
+
+        def progress(line: str) -> None:
+            status.update(f"searching the best policy that never flips a coin … {line}")
+            if time.monotonic() - start > _PATIENCE:
+                raise _TooLong
+
+        try:
+            fixed = solve(
+                mdp,
+                solution.order,
+                solution.gamma,
+                policies="deterministic",
+                progress=progress,
+            )
+        except _TooLong:
+            return f"{unknown} (not found within {_PATIENCE:g} seconds)"
+    if fixed.status is Status.OPTIMAL:
+        return f"; the best policy that never flips a coin has {_vector(fixed.values)}"
+    return f"; of policies that never flip a coin only this is known: {fixed.message}"
+
+
+def _vector(values: Any) -> str:
+    return f"({', '.join(f'{v:.4g}' for v in values)})"
+
+
+def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
+    visited = np.flatnonzero(solution.occupancy.sum(axis=1) > 0)
+    stay = solution.stay
+    more: dict[str, Any] = {}
+    if stay is not None:
+        more["stay"] = {int(s): float(stay[s]) for s in np.flatnonzero(stay)}
+    if mdp.action_names is not None:
+        more["action_names"] = list(mdp.action_names)
+    if mdp.state_names is not None:
+        more["state_names"] = {int(s): mdp.state_names[s] for s in visited}
+    return {
+        "status": solution.status,
+        "message": solution.message,
+        "objectives": list(mdp.objective_labels),
+        "thresholds": plain_numbers(solution.order.thresholds),
+        "values": plain_numbers(solution.values),
+        "key": plain_numbers(solution.key),
+        "satisfied": solution.satisfied.tolist(),
+        "bound": plain_numbers(solution.bound),
+        "prices": [plain_numbers(row) for row in solution.prices],
+        "gamma": solution.gamma,
+        "criterion": solution.criterion,
+        "policies": solution.policies,
+        "method": solution.method,
+        "policy": {int(s): solution.policy[s].tolist() for s in visited},
+        **more,
+    }
+
+
+def plain_numbers(numbers: Any) -> list[float | str]:
+    """JSON has no infinity: those, and NaN, become text."""
+    return [float(v) if np.isfinite(v) else str(float(v)) for v in numbers]
+
+
+def check_folder(out: Path) -> None:
+    """Makes the folder before any work, so that a mistake is told at once."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out: cannot write to {out}: {error.strerror}") from None
+
+
+def _save_figure(
+    mdp: MDP, policy: Any, occupancy: Any, title: str, out: Path, console: Console
+) -> None:
+    from lexicone import plots
+
+    figure = plots.draw_model(mdp, policy, occupancy, title)
+    name = "policy" if policy is not None else "model"
+    for path in plots.save(figure, out / name):
+        console.print(str(path), highlight=False)

@@ -1,0 +1,313 @@
+"""The subcommands for learners: ``lexicone train`` and ``lexicone evaluate``."""
+
+import ast
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from lexicone._base.files import write_text
+from lexicone.cli._models import build, check_folder, make_order, plain_numbers
+from lexicone.order import Order
+
+__all__ = ["Evaluate", "Train", "judge", "make_learner"]
+
+_FILE = "training.safetensors"
+_RARE = 0.01  # actions less likely than that are not drawn
+
+
+@dataclass(frozen=True)
+class Train:
+    """Learn a policy for a task from samples, several seeds at once, and compare it with the exact optimum.
+
+    Writes training.safetensors (everything, for `lexicone evaluate` and lx.load), results.json and figures.
+    Interrupted or killed, it goes on with --resume and ends as if nothing had happened. The task may also be an
+    environment of Gymnasium or MO-Gymnasium with discrete actions; there is no exact optimum of that to compare with.
+
+    Examples:
+      lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000
+      lexicone train maze:extended --set objectives=path --thresholds -3
+      lexicone train maze:extended --set objectives=path --thresholds 0 --learner reinforce --settings gamma=0.91
+      lexicone train space-traders --thresholds 0.88 --out runs/traders --resume
+      lexicone train deep-sea-treasure-v0 --thresholds 20 --settings gamma=0.99 --seeds 2 --episodes 6400
+    """
+
+    task: Positional[str]
+    """NAME, NAME:VARIANT, maze:FILE.txt, road_trip:FILE.csv, a model saved as FILE.npz, or the id of an environment."""
+    thresholds: tuple[float, ...]
+    """K−1 thresholds on returns, most important first; inf means: maximise."""
+    set: tuple[str, ...] = ()
+    """Options of the task, as NAME=VALUE; for an environment those that it is made with."""
+    learner: str = "ppo"
+    """Which learner: ppo, a2c, or reinforce, the paper's algorithm."""
+    settings: tuple[str, ...] = ()
+    """Settings of the learner, as NAME=VALUE; a wrong name lists them all."""
+    delta_deg: float | None = None
+    """Conservativeness Δ in degrees, 0 to below 90, instead of the learner's own."""
+    episodes: int = 20_000
+    """How many episodes each seed learns from."""
+    seeds: int = 10
+    """How many independent runs."""
+    seed: int = 0
+    """Where all randomness comes from."""
+    out: Path = Path("runs/train")
+    """The folder to write to."""
+    resume: bool = False
+    """Go on from the folder's training.safetensors, if it is there."""
+    json: bool = False
+    """Print JSON instead of a progress bar and a table."""
+
+    def run(self, console: Console) -> None:
+        """Trains, judges, draws."""
+        check_folder(self.out)
+        task, order = _find(self.task, self.set, self.thresholds)
+        from lexicone.learning._train import train
+
+        trained: Any = train(
+            task,
+            order,
+            make_learner(self.learner, self.settings, self.delta_deg),
+            seeds=self.seeds,
+            episodes=self.episodes,
+            key=self.seed,
+            progress=not self.json,
+            checkpoint=self.out / _FILE,
+            resume=self.resume,
+        )
+        exact = _solve(trained)
+        results = judge(trained, exact, 100, False, 1)
+        write_text(self.out / "results.json", json.dumps(results, indent=1) + "\n")
+        _draw(trained, exact, results, self.task, self.out)
+        if self.json:
+            print(json.dumps(results, indent=2))
+            return
+        _print_table(results, console)
+        console.print(f"{_FILE}, results.json and figures (PNG, SVG) are in {self.out}/")
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Run trained policies again, and compare them with the exact optimum where the task is a model.
+
+    Examples:
+      lexicone evaluate runs/train
+      lexicone evaluate runs/train --episodes 1000 --greedy --json
+    """
+
+    path: Positional[Path]
+    """A folder that `lexicone train` wrote to, or a saved training."""
+    episodes: int = 100
+    """Evaluation episodes per seed."""
+    greedy: bool = False
+    """Take the most probable action instead of sampling; where nothing rewards speed, that can loop."""
+    seed: int = 0
+    """Of the evaluation."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+    def run(self, console: Console) -> None:
+        """Evaluates and prints."""
+        if self.episodes < 1:
+            raise ValueError(f"--episodes: must be at least 1, got {self.episodes}")
+        from lexicone.learning._result import load
+
+        trained = load(self.path / _FILE if self.path.is_dir() else self.path)
+        results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
+        if self.json:
+            print(json.dumps(results, indent=2))
+            return
+        done, total = int(trained.run.update), trained.updates
+        if done < total:
+            console.print(f"The training is not finished: {done} of {total} updates are done.")
+        _print_table(results, console)
+
+
+def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None = None) -> Any:
+    """The learner that the command line describes."""
+    from lexicone.learning._result import LEARNERS
+
+    known = {key.lower(): key for key in LEARNERS}
+    if name.lower() not in known:
+        raise ValueError(f"--learner: there is no {name!r}; there are {', '.join(known)}")
+    kind = known[name.lower()]
+    cls = LEARNERS[kind]
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    given: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        key = key.replace("-", "_")
+        if not equals or key not in fields:
+            listed = ", ".join(f"{n}={field.default!r}" for n, field in fields.items())
+            raise ValueError(f"--settings: {setting!r} is none of NAME=VALUE with {listed}")
+        given[key] = _read(text, fields[key].type)
+    if delta_deg is not None:
+        if "delta" in given:
+            raise ValueError("--delta-deg: delta is among the settings already")
+        if not 0 <= delta_deg < 90:
+            raise ValueError(f"--delta-deg: must be at least 0 and below 90, got {delta_deg:g}")
+        given["delta"] = math.radians(delta_deg)
+    return cls(**given)
+
+
+def _read(text: str, kind: Any) -> Any:
+    """A setting's text as what it says; one number may stand for a tuple of one. The learner checks the rest."""
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        value = {"true": True, "false": False}.get(text.lower(), text)
+    if kind is float and type(value) is int:
+        return float(value)
+    if "tuple" in str(kind) and isinstance(value, int | float):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> dict[str, Any]:
+    """Every seed's satisfaction, and for a model exact values and gap to the optimum, as JSON can hold them."""
+    found = trained.evaluate(episodes, greedy=greedy, seed=seed)
+    results = {
+        "objectives": list(trained.order.labels),
+        "thresholds": plain_numbers(trained.order.thresholds),
+        "learner": type(trained.learner).__name__,
+        "episodes": int(trained.run.update) * trained.learner.batch,
+        "steps": trained.history["steps"][:, -1].tolist(),
+        "evaluation_episodes": episodes,
+        "greedy": greedy,
+        "success": found.success.tolist(),
+        "satisfied": found.satisfied.tolist(),
+        "returns": found.returns.mean(axis=1).tolist(),
+        "terminated": found.terminated.mean(axis=1).tolist(),
+    }
+    if exact is None:
+        return {**results, "environment": trained.facts.environment}
+    return {
+        **results,
+        "max_steps": trained.learner.max_steps,
+        "values": [plain_numbers(row) for row in trained.values(greedy=greedy)],
+        "gap": [plain_numbers(row) for row in trained.gap(exact, greedy=greedy)],
+        "exact": plain_numbers(exact.values),
+        "exact_status": str(exact.status),
+    }
+
+
+def _find(task: str, options: tuple[str, ...], thresholds: tuple[float, ...]) -> tuple[Any, Order]:
+    """The model or the environment that is meant, and the order of its objectives."""
+    from lexicone.tasks import TASKS
+
+    if _is_model(task):
+        mdp = build(task, options)
+        return mdp, make_order(mdp, thresholds, task)
+    from lexicone.learning._environments import UnknownEnvironment, open_world, source_of
+
+    try:
+        source = source_of(task, **_read_options(options))
+        count = open_world(source).facts.objectives
+    except (UnknownEnvironment, ImportError) as error:
+        raise ValueError(
+            f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
+            f"{str(error).removeprefix('task: ')}"
+        ) from None
+    if len(thresholds) != count - 1:
+        raise ValueError(
+            f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
+            f"got {len(thresholds)}"
+        )
+    return source, Order(thresholds)
+
+
+def _is_model(task: str) -> bool:
+    from lexicone.tasks import find
+
+    try:
+        return task.endswith(".npz") or bool(find(task.partition(":")[0]))
+    except ValueError:
+        return False
+
+
+def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
+    settings = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
+        try:
+            settings[name.replace("-", "_")] = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            settings[name.replace("-", "_")] = text
+    return settings
+
+
+def _solve(trained: Any) -> Any:
+    """The exact optimum of a model; None for an environment."""
+    from lexicone.exact._solve import solve
+    from lexicone.learning._result import Trained
+
+    return solve(trained.mdp, trained.order) if isinstance(trained, Trained) else None
+
+
+def _print_table(results: dict[str, Any], console: Console) -> None:
+    table = Table()
+    table.add_column("seed", justify="right")
+    for name, threshold in zip(results["objectives"], results["thresholds"], strict=False):
+        bound = threshold if isinstance(threshold, str) else f"{threshold:g}"
+        table.add_column(f"{name} ≥ {bound}", justify="right")
+    known = "gap" in results
+    for column in ("all", "mean returns", *["gap to the exact optimum"] * known):
+        table.add_column(column, justify="right")
+    for i, share in enumerate(results["success"]):
+        met = [f"{rate:.0%}" for rate in results["satisfied"][i]]
+        numbers = (_vector(results[name][i]) for name in ("returns", *["gap"] * known))
+        table.add_row(str(i), *met, f"{share:.0%}", *numbers)
+    console.print(table)
+    how = "greedy actions" if results["greedy"] else "sampled actions"
+    told = f"Shares of {results['evaluation_episodes']} episodes ({how})."
+    if known:
+        told += (
+            f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
+            f"thresholds, to the optimum {_vector(results['exact'])} ({results['exact_status']})."
+        )
+    console.print(told, highlight=False)
+
+
+def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Path) -> None:
+    from lexicone import plots
+
+    title = f"{task}, {results['learner']}, {trained.seeds} seeds"
+    figure = plots.history(trained.history, trained.order, title)
+    plots.save(figure, out / "history")
+    if exact is None or trained.mdp.layout is None:
+        return
+    from lexicone.plots._panels import Panel, beside
+
+    best = int(np.argmax(results["success"]))
+    table = trained.policy(best)
+    table = np.where(table < _RARE, 0.0, table)
+    table /= table.sum(axis=1, keepdims=True)
+    either = np.broadcast_to(_visited(trained.mdp, table, exact)[:, None], table.shape)
+    panels = [
+        Panel(f"seed {best}: met {results['success'][best]:.0%}", table, either),
+        Panel("exact, in expectation", exact.policy, either),
+    ]
+    plots.save(beside(trained.mdp, panels), out / "policy")
+
+
+def _visited(mdp: Any, table: np.ndarray, exact: Any) -> np.ndarray:
+    """The states that the learned or the exact policy comes to."""
+    from scipy.sparse import csgraph
+
+    chain = mdp.chain(table)
+    learned = np.zeros(mdp.num_states, dtype=bool)
+    for start in np.flatnonzero(mdp.initial > 0):
+        learned[csgraph.breadth_first_order(chain, start, return_predecessors=False)] = True
+    return learned | (np.asarray(exact.occupancy).sum(axis=1) > 0)
+
+
+def _vector(values: Any) -> str:
+    return ", ".join(v if isinstance(v, str) else f"{v:.3g}" for v in values)

@@ -1,0 +1,302 @@
+"""State augmentation: budgets in the state, so that thresholds hold for episodes (appendix "State Augmentation").
+
+A stationary policy cannot know what an episode has already spent. In the augmented model a state is (s, c): a state of
+the model and the budgets ``c_j = Σ r_j − τ_j`` left, so its policies do know. This is ``criterion="episode"``: the best
+policy is the one with the best ``(E[min(R_1,τ_1)], …, E[R_K])`` in lexicographic order, R being the returns of
+one episode. Among episodes of a deterministic model that is the thresholded order itself.
+
+>>> solve(augment(mdp, order), order)                          # the same order for both models
+>>> found = augmentation(mdp, order)
+>>> found.lift(solve(found.mdp, order).policy).simulate()      # the policy with memory, on the model itself
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from lexicone._base.checks import check_kind, check_whole
+from lexicone.criteria._augment_rewards import (
+    Paid,
+    Penalty,
+    check_totals,
+    find_penalty,
+    scalar_rewards,
+    vector_rewards,
+)
+from lexicone.criteria._budgets import LOST, PLENTY, BudgetTable, enumerate_budgets
+from lexicone.criteria._policy_with_memory import Lifted
+from lexicone.models._evaluation import evaluate
+from lexicone.models._layout import Layout
+from lexicone.models._mdp import MDP, check_model
+from lexicone.order import Order, as_order
+
+__all__ = ["Augmented", "Chances", "Rewards", "augment", "augmentation"]
+
+Rewards = Literal["vector", "endpoint", "accumulated", "penalty"]
+
+_MAX_STATES = 200_000
+
+
+class Chances(NamedTuple):
+    """How probable it is that an episode meets the thresholds."""
+
+    rates: Float[np.ndarray, " J"]
+    overall: float
+    """That it meets all of them."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Augmented:
+    """A model with budgets in its states, and what its states are."""
+
+    mdp: MDP
+    """The augmented model: N states, the actions of the original."""
+    tracked: MDP
+    """The same with the original's K rewards."""
+    original: MDP
+    order: Order
+    gamma: float
+    rewards: Rewards
+    state: Int[np.ndarray, " N"]
+    """The original's state in each."""
+    budget: Float[np.ndarray, "N J"]
+    """What is left: +∞ more than any continuation can use, −∞ lost for certain, NaN where τ is infinite."""
+    penalty: Penalty | None
+    """λ and C of the scalar rewards."""
+
+    def lift(self, policy: Any) -> Lifted:
+        """A policy of the augmented model (``[N,A]`` probabilities or ``[N]`` actions) as one with memory."""
+        return Lifted(augmented=self, table=self.mdp.policy_table(policy))
+
+    def spread(self, policy: Any) -> Float[np.ndarray, "N A"]:
+        """A stationary policy of the original, as one that ignores the budgets."""
+        return self.original.policy_table(policy)[self.state]
+
+    def chances(self, policy: Any) -> Chances:
+        """Exactly how probable it is that an episode of an augmented policy meets the thresholds.
+
+        An episode that never ends counts by the budget that it stays at.
+        """
+        limits = np.array(self.order.thresholds)
+        with np.errstate(invalid="ignore"):
+            met = np.where(np.isfinite(limits), self.budget >= 0, limits < 0)
+        met = np.column_stack([met, met.all(axis=1)]).astype(float)
+        tables = self.tracked
+        changes = met[tables.next_state] - met[:, None, None, :]
+        model = _with_rewards(tables, np.where(tables.terminal[:, None, None, None], 0.0, changes))
+        found = tables.initial @ met + evaluate(model, policy, 1.0)
+        found = np.clip(found, 0.0, 1.0)
+        return Chances(found[:-1], float(found[-1]))
+
+
+def augment(
+    mdp: MDP,
+    order: Order | Sequence[float],
+    rewards: Rewards = "vector",
+    gamma: float = 1.0,
+    *,
+    multiplier: float | Sequence[float] | None = None,
+    tolerance: float = 1e-9,
+    max_states: int = _MAX_STATES,
+) -> MDP:
+    """The model with budgets in its states: `augmentation` without what is needed to lift policies back."""
+    return augmentation(
+        mdp,
+        order,
+        rewards,
+        gamma,
+        multiplier=multiplier,
+        tolerance=tolerance,
+        max_states=max_states,
+    ).mdp
+
+
+def augmentation(
+    mdp: MDP,
+    order: Order | Sequence[float],
+    rewards: Rewards = "vector",
+    gamma: float = 1.0,
+    *,
+    multiplier: float | Sequence[float] | None = None,
+    tolerance: float = 1e-9,
+    max_states: int = _MAX_STATES,
+) -> Augmented:
+    """Every state of the model with every budget that it can be reached with.
+
+    Args:
+        mdp: the model.
+        order: the thresholds (an `Order` or a list), on the returns of single episodes; those of ±∞ need no budget.
+        rewards: ``"vector"`` keeps the K objectives and the order (any model, any number of constraints).
+            ``"endpoint"``, ``"accumulated"`` and ``"penalty"`` are the paper's: one objective, whose total orders
+            the episodes that end (see `lexicone.augment_rewards`). In a stochastic model they weigh the chance
+            of missing a threshold against p by their constants, as the paper's do: its proof is about episodes.
+        gamma: the discount of the returns that thresholds are compared with, above 0. Solve the result
+            with the same γ. The scalar rewards take 1 only.
+        multiplier: λ of the scalar rewards, for each constraint or for all; computed if left out.
+        tolerance: of an objective's scale (the largest of its rewards and its threshold): budgets nearer to each
+            other than that are one. Refused where some reward is so much smaller that it would be lost.
+        max_states: more are refused, with the objective that is to blame.
+
+    With ``"vector"``, episodes pay ``min(0, τ_j)`` once at the start; with the others, the penalty for what a positive
+    τ_j still lacks. For that the start states have copies, which are left at the first step; one that is terminal
+    takes a step to itself.
+    """
+    check_model(mdp, gamma)
+    order = as_order(order, mdp.num_objectives)
+    _check(mdp, order, rewards, gamma, multiplier, tolerance, max_states)
+    thresholds = {j: t for j, t in enumerate(order.thresholds) if np.isfinite(t)}
+    multipliers = None if multiplier is None else _multipliers(multiplier, len(thresholds))
+
+    def enumerated(with_total: bool) -> BudgetTable:
+        return enumerate_budgets(
+            mdp,
+            thresholds,
+            gamma,
+            with_total=with_total,
+            tolerance=tolerance,
+            max_states=max_states,
+        )
+
+    table, penalty = enumerated(with_total=False), None
+    if rewards == "accumulated":
+        check_totals(mdp, table)
+        table = enumerated(with_total=True)
+    if rewards == "vector":
+        paid = vector_rewards(mdp, table, thresholds)
+    else:
+        penalty = find_penalty(mdp, table, thresholds, rewards, multipliers)
+        paid = scalar_rewards(mdp, table, thresholds, rewards, penalty)
+    original = Paid(mdp.reward[table.state], np.zeros((len(table.start), mdp.num_objectives)))
+    copies = bool(paid.at_start.any())
+    names = mdp.objective_names if rewards == "vector" else ("episode",)
+    budget = np.full((len(table.state), len(order) - 1), np.nan)
+    budget[:, list(thresholds)] = table.budget
+    again = table.start if copies else np.zeros(0, dtype=np.int64)
+    return Augmented(
+        mdp=_model(mdp, table, paid, copies, names, thresholds),
+        tracked=_model(mdp, table, original, copies, mdp.objective_names, thresholds),
+        original=mdp,
+        order=order,
+        gamma=gamma,
+        rewards=rewards,
+        state=np.concatenate([table.state, table.state[again]]),
+        budget=np.concatenate([budget, budget[again]]),
+        penalty=penalty,
+    )
+
+
+def _model(
+    mdp: MDP,
+    table: BudgetTable,
+    paid: Paid,
+    copies: bool,
+    objective_names: tuple[str, ...] | None,
+    thresholds: dict[int, float],
+) -> MDP:
+    """The tables of the augmented model, with copies of the start states at their end."""
+    state, start, following = table.state, table.start, table.next
+    probability, reward = mdp.probability[state], paid.reward
+    reward = np.where(probability[..., None] > 0, reward, 0.0)
+    terminal, initial = mdp.terminal[state], np.zeros(len(state))
+    initial[start] = mdp.initial[mdp.initial > 0]
+    names = _names(mdp, table, thresholds)
+    if copies:
+        state = np.concatenate([state, state[start]])
+        following = np.concatenate([following, following[start]])
+        probability = np.concatenate([probability, probability[start]])
+        at_start = reward[start] + paid.at_start[:, None, None, :]
+        reward = np.concatenate([reward, at_start])
+        terminal = np.concatenate([terminal, np.zeros(len(start), dtype=bool)])
+        initial = np.concatenate([np.zeros(len(initial)), initial[start]])
+        names = (*names, *(f"{names[n]}, start" for n in start))
+    layout = mdp.layout and Layout(mdp.layout.rows, mdp.layout.positions[state])
+    return MDP(
+        next_state=following,
+        probability=probability,
+        reward=reward,
+        initial=initial,
+        terminal=terminal,
+        state_names=names,
+        action_names=mdp.action_names,
+        objective_names=objective_names,
+        layout=layout,
+    )
+
+
+def _names(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> tuple[str, ...]:
+    """ "(1,0) | 3": the state and its budgets; numbered where two look the same."""
+    words = {PLENTY: "plenty", LOST: "lost"}
+    columns = table.budget.T if table.total is None else [*table.budget.T, table.total]
+    texts = [[words.get(c, f"{c:.6g}") for c in column.tolist()] for column in columns]
+    names = []
+    seen: dict[str, int] = {}
+    for n, s in enumerate(table.state.tolist()):
+        own = ", ".join(text[n] for text in texts if text[n] != "nan")
+        label = mdp.state_names[s] if mdp.state_names else f"state {s}"
+        name = f"{label} | {own}" if thresholds else label
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return tuple(names)
+
+
+def _with_rewards(mdp: MDP, reward: np.ndarray) -> MDP:
+    return MDP(
+        next_state=mdp.next_state,
+        probability=mdp.probability,
+        reward=reward,
+        initial=mdp.initial,
+        terminal=mdp.terminal,
+    )
+
+
+def _multipliers(multiplier: Any, count: int) -> tuple[float, ...]:
+    several = (multiplier,) * count if isinstance(multiplier, Real) else tuple(multiplier)
+    if len(several) != count or not all(
+        isinstance(m, Real) and 0 < float(m) < math.inf for m in several
+    ):
+        raise ValueError(
+            f"multiplier: expected a positive number or {count} of them, got {multiplier!r}"
+        )
+    return tuple(map(float, several))
+
+
+def _check(
+    mdp: MDP,
+    order: Order,
+    rewards: str,
+    gamma: float,
+    multiplier: Any,
+    tolerance: float,
+    max_states: int,
+) -> None:
+    check_kind("rewards", rewards, get_args(Rewards))
+    if gamma == 0:
+        raise ValueError("gamma: must be above 0 and at most 1, got 0")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance: must be above 0 and below 1, got {tolerance}")
+    check_whole(max_states=max_states)
+    if rewards == "vector":
+        if multiplier is not None:
+            raise ValueError('multiplier: rewards="vector" has none')
+        return
+    if gamma < 1:
+        raise ValueError(f'gamma: rewards={rewards!r} adds up whole episodes; use rewards="vector"')
+    if np.inf in order.thresholds:
+        j = order.thresholds.index(np.inf)
+        raise ValueError(
+            f"order: a threshold of ∞ ({order.labels[j]}) has no budget, so that one reward cannot "
+            'stand for it; use rewards="vector"'
+        )
+    if rewards == "endpoint":
+        early = (mdp.reward[..., -1] != 0) & (mdp.probability > 0) & ~mdp.terminal[mdp.next_state]
+        if early.any():
+            s, a, _ = np.argwhere(early)[0]
+            raise ValueError(
+                f"rewards: the last objective is paid before the end, in {mdp.state_label(int(s))} "
+                f'under {mdp.action_label(int(a))}; use "accumulated" or "penalty"'
+            )

@@ -1,0 +1,151 @@
+"""The best policy of a model under each meaning of a threshold: expected returns, every episode, without chance."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from lexicone._base.checks import check_whole
+from lexicone.criteria._augment import augmentation
+from lexicone.criteria._search import search
+from lexicone.exact._choices import all_choices
+from lexicone.exact._deterministic import MAX_STATES, solve_deterministic
+from lexicone.exact._solve import Report, Solution, reward_scale, solve
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+__all__ = ["EPISODES", "Row", "compare"]
+
+EPISODES = 10_000
+"""Sampled for the chances of a model whose budgets are too many."""
+
+_TOLERANCE = 1e-6
+
+
+class Row(NamedTuple):
+    """One criterion and its best policy; without a policy the message says why."""
+
+    name: str
+    message: str
+    values: Float[np.ndarray, " K"]
+    chances: Float[np.ndarray, " K"]
+    """Of meeting each threshold, then all together."""
+    policy: Float[np.ndarray, "S A"] | None
+    """What it does in each state; for a policy with memory on average over its budgets."""
+    occupancy: Float[np.ndarray, "S A"] | None
+    memory: bool = False
+    sampled: bool = False
+    """Whether the chances are estimates."""
+
+
+def compare(
+    mdp: MDP,
+    order: Order,
+    gamma: float = 1.0,
+    max_states: int = 100_000,
+    seconds: float = 30.0,
+) -> Iterator[Row]:
+    """The best policy for ``criterion="expected"``, for ``"episode"``, and the best deterministic one, as they come.
+
+    In a model without chance a deterministic policy has a single episode, so none is better than the best episode: if
+    that takes the same action at each visit of a state, it is the answer. Otherwise branch and bound searches, from
+    the best policy for episodes where that is deterministic and stationary; after ``seconds`` it is cut short.
+    """
+    check_whole(max_states=max_states)
+    if not seconds > 0:
+        raise ValueError(f"seconds: must be positive, got {seconds}")
+    nothing = np.full(len(order), np.nan)
+    augmented, refusal = None, ""
+    try:
+        augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
+    except ValueError as error:
+        if not str(error).startswith(("max_states", "tolerance")):
+            raise
+        refusal = str(error)
+
+    def stationary(name: str, found: Solution) -> Row:
+        chances, sampled = nothing, found.stay is None and augmented is None
+        if sampled:
+            chances = _sampled(mdp, order, found.policy, gamma)
+        elif found.stay is None and augmented is not None:
+            chances = _joined(augmented.chances(augmented.spread(found.policy)))
+        return Row(
+            name,
+            found.message,
+            found.values,
+            chances,
+            found.policy,
+            found.occupancy,
+            sampled=sampled,
+        )
+
+    yield stationary("expected", solve(mdp, order, gamma))
+    first = None
+    if augmented is None:
+        yield Row("episode", refusal, nothing, nothing, None, None)
+    else:
+        found = search(mdp, order, gamma=gamma, criterion="episode", max_states=max_states)
+        policy, occupancy = found.policy.shadow
+        chances = _joined(found.policy.chances)
+        row = Row("episode", found.message, found.values, chances, policy, occupancy, memory=True)
+        yield row
+        if (policy.max(axis=1) == 1).all():
+            first = policy.argmax(axis=1)
+            values = evaluate(mdp, first, gamma)
+            same = np.allclose(values, found.values, rtol=_TOLERANCE, atol=_TOLERANCE)
+            if same and found.status == "optimal" and _without_chance(mdp):
+                yield row._replace(name="deterministic", memory=False)
+                return
+    states = int((mdp.reachable() & ~mdp.terminal).sum())
+    if states > MAX_STATES:
+        refusal = (
+            f"the search takes models of up to {MAX_STATES} states that can be reached and are not "
+            f"terminal; this one has {states}"
+        )
+        yield Row("deterministic", refusal, nothing, nothing, None, None)
+    else:
+        yield stationary("deterministic", _branch_and_bound(mdp, order, gamma, first, seconds))
+
+
+def _without_chance(mdp: MDP) -> bool:
+    """Whether one start and one successor of each step are certain, wherever one can get."""
+    live = mdp.reachable() & ~mdp.terminal
+    return bool(mdp.initial.max() == 1 and (mdp.probability[live].max(axis=2) == 1).all())
+
+
+def _branch_and_bound(
+    mdp: MDP, order: Order, gamma: float, first: np.ndarray | None, seconds: float
+) -> Solution:
+    """As ``solve(…, policies="deterministic")``, from a policy to start with and for a limited time."""
+    scale = reward_scale(mdp)
+    choices = all_choices(mdp, gamma, scale)
+    report = Report(mdp, order, gamma, _TOLERANCE, scale)
+    if not choices.num_states:
+        return report.ended("deterministic")
+
+    def values_of(policy: np.ndarray) -> np.ndarray:
+        shares = np.zeros(choices.num_choices)
+        shares[policy] = 1.0
+        return evaluate(mdp, report.table(choices, shares), gamma) / scale
+
+    best = solve_deterministic(
+        choices,
+        np.array([*order.thresholds, np.inf]) / scale,
+        values_of,
+        first=None if first is None else choices.start[:-1] + first[choices.states],
+        seconds=seconds,
+    )
+    return report.deterministic(choices, best)
+
+
+def _joined(chances: Any) -> np.ndarray:
+    return np.append(chances.rates, chances.overall)
+
+
+def _sampled(mdp: MDP, order: Order, policy: np.ndarray, gamma: float) -> np.ndarray:
+    """Estimates, for models whose budgets are too many."""
+    from lexicone.models._simulation import satisfaction, simulate
+
+    return _joined(satisfaction(simulate(mdp, policy, EPISODES, gamma=gamma).returns, order))

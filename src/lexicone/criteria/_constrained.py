@@ -1,0 +1,173 @@
+"""One constrained problem: maximise an objective over the policies that keep floors under others; solved exactly.
+
+`lexicone.search` strings such problems together. Each is one linear program on occupancy measures (or column generation
+for large models), and the next starts from its basis or columns.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from lexicone.exact._choices import STAY, Choices, all_choices
+from lexicone.exact._columns import Columns
+from lexicone.exact._end_components import settle
+from lexicone.exact._highs import Outcome
+from lexicone.exact._occupancy import Occupancy, Stage
+from lexicone.exact._solve import Report, Solution, reward_scale
+from lexicone.exact._stages import Result, drop_losers, extract, policy_that_keeps
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+__all__ = ["Answer", "Exact", "Subproblem"]
+
+_EXACT = 1e-9  # of the values' scale: equal up to rounding
+_LP_STATES = 150  # up to here the linear program as a whole, above column generation
+
+
+class Answer(StrEnum):
+    """What came of a constrained problem."""
+
+    MET = "met"
+    """The objective reaches its threshold while the floors are kept."""
+    MISSED = "missed"
+    """The floors are kept, but the objective's maximum is below its threshold."""
+    INFEASIBLE = "infeasible"
+    """No policy keeps the floors, or none has a finite total of the objective: proven."""
+    UNBOUNDED = "unbounded"
+    NOT_FOUND = "not found"
+    """A learner found no policy that keeps the floors within its budget: not a proof."""
+    FAILED = "failed"
+
+
+class Subproblem(NamedTuple):
+    """A constrained problem and its answer."""
+
+    objective: int
+    threshold: float
+    floors: dict[int, float]
+    answer: Answer
+    value: float
+    """The maximum; NaN if there is none."""
+    values: Float[np.ndarray, " K"]
+    """What the policy found has of every objective; NaN where that is not known: where it stays for ever (γ=1), it
+    may pay for objectives that the problem does not mention."""
+    weights: Float[np.ndarray, " K"]
+    """From the duals: 1 for the objective, the price of its floor for each of the others."""
+    limit: float
+    """The certificate of an exact answer: no policy has ``weights·V`` above this (behind an objective that is kept
+    at its maximum: no policy that keeps it there). With MISSED it is below what meeting the floors and
+    the threshold would need. NaN without a proof."""
+
+
+class Exact:
+    """The constrained problems of one model; choices that cannot keep what was decided are dropped on the way."""
+
+    def __init__(self, mdp: MDP, order: Order, gamma: float) -> None:
+        self.mdp, self.order, self.gamma = mdp, order, gamma
+        self.scale = reward_scale(mdp)
+        self.choices = all_choices(mdp, gamma, self.scale)
+        self.method = "lp" if self.choices.num_states <= _LP_STATES else "columns"
+        self.engine: Occupancy | Columns | None = None
+        self.stage: Stage | None = None
+
+    def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
+        """Maximise one objective given floors under others, all in the model's own units."""
+        marks = np.isin(np.arange(len(self.order)), [objective, *floors])
+        settled = settle(self.choices, marks)
+        if settled is None:
+            return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
+        scaled = {j: f / self.scale[j] for j, f in floors.items()}
+        if self.engine is None or self.engine.choices is not settled:
+            self.engine = self._build(settled)
+        self.stage = stage = self.engine.maximize(objective, scaled)
+        answer = {
+            Outcome.INFEASIBLE: Answer.INFEASIBLE,
+            Outcome.UNBOUNDED: Answer.UNBOUNDED if threshold == np.inf else Answer.MET,
+        }.get(stage.outcome, Answer.FAILED)
+        if stage.outcome is Outcome.OPTIMAL:
+            enough = threshold / self.scale[objective]
+            room = _EXACT * max(1.0, abs(stage.value))
+            answer = Answer.MET if stage.value >= enough - room else Answer.MISSED
+        return self._answer(answer, objective, threshold, floors)
+
+    def decide(self, found: Subproblem) -> float:
+        """Keep the objective at what was found from now on; returns its floor."""
+        floor = min(found.value, found.threshold)
+        stage, engine = self.stage, self.engine
+        if stage is None or engine is None or not self._solved:
+            return floor
+        room = _EXACT * max(1.0, abs(stage.value))
+        if stage.value <= found.threshold / self.scale[found.objective] + room:
+            self.choices = drop_losers(engine, stage)
+            self.engine = None
+            floor -= 1e-11 * max(1.0, abs(floor)) * (floor < found.threshold)
+        return floor
+
+    def solution(
+        self, outcome: Outcome, objective: int, floors: dict[int, float], tolerance: float
+    ) -> Solution:
+        """The policy that ends the search, and the proof of its values."""
+        problem = Report(self.mdp, self.order, self.gamma, tolerance, self.scale)
+        if not self.choices.num_states:
+            return problem.ended("stochastic")
+        count = len(self.order)
+        scaled = {j: f / self.scale[j] for j, f in floors.items()}
+        marks = np.isin(np.arange(count), [*floors])
+        bound = np.full(count, -np.inf)
+        for j, floor in scaled.items():
+            bound[j] = floor
+        others = {j: f for j, f in scaled.items() if j != objective}
+        if outcome is Outcome.OPTIMAL:
+            assert self.engine is not None
+            assert self.stage is not None
+            bound[objective] = self.stage.bound
+            engine, found = extract(self.engine, self.stage, others, objective)
+            choices = engine.choices
+        else:
+            marks[objective] = outcome is Outcome.UNBOUNDED
+            choices, found = policy_that_keeps(self.choices, marks, others)
+        nothing = np.zeros((count, count))
+        result = Result(outcome, objective, choices, found, scaled, marks, bound, nothing)
+        return problem.stochastic(result, self.method)
+
+    def _build(self, choices: Choices) -> Occupancy | Columns:
+        before = self.engine
+        if self.method == "lp":
+            return Occupancy(choices, before if isinstance(before, Occupancy) else None)
+        return Columns(choices, before if isinstance(before, Columns) else None)
+
+    def _answer(
+        self, answer: Answer, objective: int, threshold: float, floors: dict[int, float]
+    ) -> Subproblem:
+        count = len(self.order)
+        values, weights, limit, value = np.full(count, np.nan), np.zeros(count), np.nan, np.nan
+        stage = self.stage
+        if answer is Answer.UNBOUNDED or (answer is Answer.MET and not self._solved):
+            value = np.inf
+        elif answer in (Answer.MET, Answer.MISSED):
+            assert stage is not None
+            values = self._values([objective, *floors])
+            weights = stage.weights * self.scale[objective] / self.scale
+            value = stage.value * self.scale[objective]
+            limit = stage.bound * self.scale[objective]
+            limit += sum(weights[j] * f for j, f in floors.items())
+        return Subproblem(
+            objective, threshold, dict(floors), answer, float(value), values, weights, float(limit)
+        )
+
+    def _values(self, mentioned: list[int]) -> np.ndarray:
+        """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
+        engine = self.engine
+        assert engine is not None
+        often = engine.occupancy() if isinstance(engine, Columns) else engine.occupancy
+        values = often @ engine.choices.reward * self.scale
+        stays = often[engine.choices.action == STAY].sum() > _EXACT
+        unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
+        return np.where(unknown, np.nan, values)
+
+    @property
+    def _solved(self) -> bool:
+        """Whether the last program has an optimum."""
+        return self.stage is not None and self.stage.outcome is Outcome.OPTIMAL

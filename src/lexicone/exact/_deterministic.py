@@ -1,0 +1,198 @@
+"""The best deterministic policy: branch and bound on the integer program, stage by stage.
+
+The integer program is the occupancy program with one choice per state. Its relaxation, the linear program, has
+solutions that randomise in few states; branching decides one of those. No big constants are
+needed: to fix a state's choice is to drop the others. Every candidate is evaluated exactly.
+"""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from lexicone.exact._choices import STAY, Choices
+from lexicone.exact._end_components import settle
+from lexicone.exact._highs import Outcome
+from lexicone.exact._occupancy import Occupancy
+from lexicone.exact._policy_iteration_total import ending_policy
+from lexicone.exact._sparse_policy import probabilities
+
+__all__ = ["MAX_STATES", "Deterministic", "solve_deterministic"]
+
+MAX_STATES = 400
+"""Largest model, in states that can be reached; the search may grow exponentially with it."""
+
+_MAX_NODES = 20_000
+_EXACT = 1e-9  # of the values' scale: equal up to rounding
+
+
+class Deterministic(NamedTuple):
+    """The best deterministic policy found."""
+
+    outcome: Outcome
+    """OPTIMAL, INFEASIBLE (``objective`` is −∞), UNBOUNDED (it is +∞) or TIME_LIMIT (too long, or too many nodes)."""
+    objective: int
+    policy: Int[np.ndarray, " S"]
+    """The number of the choice in each state."""
+    bound: Float[np.ndarray, " K"]
+
+
+def solve_deterministic(
+    choices: Choices,
+    thresholds: Float[np.ndarray, " K"],
+    evaluate: Callable[[np.ndarray], np.ndarray],
+    *,
+    break_ties: bool = False,
+    first: Int[np.ndarray, " S"] | None = None,
+    seconds: float = np.inf,
+    progress: Callable[[str], None] | None = None,
+) -> Deterministic:
+    """Stage i searches for the deterministic policy with the largest ``min(V_i, τ_i)`` that keeps the floors.
+
+    ``evaluate`` gives the K values of a policy (one choice per state). Choices must not include staying.
+    ``first`` is a policy to start from: what cannot beat it is never searched. After ``seconds`` the search is
+    cut short.
+    """
+    end = time.monotonic() + seconds
+    count = choices.num_objectives
+    plan = [(i, thresholds[i]) for i in range(count) if thresholds[i] > -np.inf]
+    main = len(plan)
+    plan += [(i, np.inf) for i in range(count - 1)] * break_ties
+    marks = np.zeros(count, dtype=bool)
+    floors: dict[int, float] = {}
+    bound = np.full(count, -np.inf)
+    best = choices.start[:-1] if first is None else first
+    for number, (i, threshold) in enumerate(plan):
+        marks[i] = True
+        search = _Search(choices, i, threshold, dict(floors), marks, evaluate, progress)
+        search.consider(best)
+        search.run(end)
+        if search.best is not None:
+            best = search.best
+        if number < main:
+            bound[i] = min(threshold, max(search.bound, search.value))
+        if search.best is None or search.value == -np.inf:
+            bound[i + 1 :] = np.inf
+            return Deterministic(Outcome.INFEASIBLE, i, best, bound)
+        if search.value == np.inf and threshold == np.inf:
+            bound[i:] = np.inf
+            return Deterministic(Outcome.UNBOUNDED, i, best, bound)
+        if search.cut or search.nodes >= _MAX_NODES:
+            bound[i + 1 :] = np.inf
+            return Deterministic(Outcome.TIME_LIMIT, i, best, bound)
+        floors[i] = min(threshold, search.value)
+    return Deterministic(Outcome.OPTIMAL, count - 1, best, bound)
+
+
+class _Search:
+    """Depth-first branch and bound for one stage."""
+
+    def __init__(
+        self,
+        choices: Choices,
+        objective: int,
+        threshold: float,
+        floors: dict[int, float],
+        marks: np.ndarray,
+        evaluate: Callable[[np.ndarray], np.ndarray],
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        self.choices, self.objective, self.threshold = choices, objective, threshold
+        self.floors = {j: f for j, f in floors.items() if j != objective}
+        self.marks, self.evaluate, self.progress = marks.copy(), evaluate, progress
+        self.best: np.ndarray | None = None
+        self.value = -np.inf
+        self.bound = -np.inf
+        """Of what the search left out; it stays −∞ if that is nothing."""
+        self.nodes = 0
+        self.cut = False
+
+    def consider(self, policy: np.ndarray) -> float:
+        """Take the policy if it is the best so far; its value, −∞ if it falls below a floor."""
+        values = self.evaluate(policy)
+        for j, floor in self.floors.items():
+            if values[j] < floor - _EXACT * max(1.0, abs(floor)):
+                return -np.inf
+        value = min(values[self.objective], self.threshold)
+        if value > self.value or self.best is None:
+            self.best, self.value = policy, value
+        return value
+
+    def run(self, end: float) -> None:
+        """Search all choices; the nodes still open after the limits only leave their bound."""
+        stack = [(np.ones(self.choices.num_choices, dtype=bool), self.threshold)]
+        while stack:
+            allowed, above = stack.pop()
+            if not above > self.value + self._slack():
+                continue
+            self.cut = self.cut or self.nodes >= _MAX_NODES or time.monotonic() > end
+            if self.cut:
+                self.bound = max(self.bound, above)
+                continue
+            self.nodes += 1
+            if self.progress is not None and self.nodes % 200 == 0:
+                self.progress(
+                    f"objective {self.objective + 1}: {self.nodes} nodes, best {self.value:.9g}"
+                )
+            stack.extend(self._branch(allowed, above))
+
+    def _slack(self) -> float:
+        return _EXACT * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
+
+    def _branch(self, allowed: np.ndarray, above: float) -> list[tuple[np.ndarray, float]]:
+        choices = self.choices
+        narrow, rows = choices.keep(allowed, choices.reached(allowed))
+        settled = settle(narrow, self.marks)
+        if settled is None:
+            return []
+        program = Occupancy(settled)
+        stage = program.maximize(self.objective, self.floors)
+        fill = ending_policy(settled)
+        if stage.outcome is Outcome.OPTIMAL:
+            above = min(above, stage.bound)
+            weights = probabilities(settled, program.occupancy, fill)
+        elif stage.outcome is Outcome.UNBOUNDED:
+            weights = np.zeros(settled.num_choices)
+            weights[fill] = 1.0
+        else:
+            return []
+        if not above > self.value + self._slack():
+            return []
+        used = np.zeros(choices.num_choices)
+        place = np.searchsorted(narrow.states, settled.states)
+        moves = np.flatnonzero(settled.action != STAY)
+        number = {
+            key: n
+            for n, key in enumerate(zip(narrow.state.tolist(), narrow.action.tolist(), strict=True))
+        }
+        for n in moves.tolist():
+            key = (int(place[settled.state[n]]), int(settled.action[n]))
+            used[rows[number[key]]] = weights[n]
+        value = self.consider(choices.best(np.where(allowed, used, -1.0)))
+        if value >= min(above, self.threshold) - self._slack():
+            return []
+        state = self._undecided(allowed, used)
+        if state is None:
+            return []
+        options = np.flatnonzero(allowed & (choices.state == state))
+        children = []
+        for n in options[
+            np.argsort(used[options], kind="stable")
+        ]:  # the likeliest is searched first
+            child = allowed.copy()
+            child[options] = False
+            child[n] = True
+            children.append((child, above))
+        return children
+
+    def _undecided(self, allowed: np.ndarray, used: np.ndarray) -> int | None:
+        """A reached state with several choices: one that randomises, else one that is visited, else any."""
+        choices = self.choices
+        open_states = np.bincount(choices.state[allowed], minlength=choices.num_states) > 1
+        open_states &= choices.reached(allowed)
+        if not open_states.any():
+            return None
+        active = np.bincount(choices.state[used > 0], minlength=choices.num_states)
+        return int(np.argmax(np.where(open_states, 1 + np.minimum(active, 2), 0)))

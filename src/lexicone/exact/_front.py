@@ -1,0 +1,211 @@
+"""What thresholds cost: the Pareto front by moving them, and values as a function of one of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from numbers import Integral
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from lexicone.exact._choices import all_choices
+from lexicone.exact._columns import Columns
+from lexicone.exact._end_components import settle
+from lexicone.exact._highs import Outcome
+from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
+from lexicone.models._mdp import MDP, check_model
+from lexicone.models._tables import regular
+from lexicone.order import Order
+
+__all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
+
+_SAME = 1e-8  # of an objective's range on the front: points that differ by less are one
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Points of the Pareto front: no policy is better in one objective and as good in the others."""
+
+    values: Float[np.ndarray, "N K"]
+    """Sorted by the first objective, best last."""
+    gamma: float
+    policies: Policies
+    complete: bool
+    """Whether every point of the front is here; else they are samples of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """The optimum as a function of one threshold."""
+
+    objective: int
+    thresholds: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "N K"]
+    prices: Float[np.ndarray, "N K"]
+    """What one more unit of the threshold costs of each later objective (0 where it is not met)."""
+    satisfied: Bool[np.ndarray, " N"]
+    """Whether the threshold is met."""
+    statuses: tuple[Status, ...]
+
+
+def pareto(
+    mdp: MDP,
+    gamma: float = 1.0,
+    *,
+    policies: Policies = "stochastic",
+    points: int = 25,
+    progress: Callable[[str], None] | None = None,
+) -> Front:
+    """The front of two or three objectives, by maximising the last above moving thresholds on the others.
+
+    Stochastic policies: ``points`` thresholds for each objective but the last, evenly spaced between its
+    best value and the least it needs to have, with columns shared between all of them. Points that others
+    dominate are left out. Deterministic policies (two objectives): every point of the front, one after the other;
+    ``points`` limits how many, and the search may be cut short (see `Front.complete`). With γ=1 policies that pay
+    for any objective for ever are not on the front; an objective that is unbounded raises a ValueError that names it.
+    """
+    check_model(mdp, gamma)
+    count = mdp.num_objectives
+    if count not in (2, 3):
+        raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
+    _check_points(points)
+    if policies == "deterministic":
+        if count != 2:
+            raise ValueError("policies: the deterministic front is for two objectives only")
+        return _one_by_one(mdp, gamma, points, progress)
+    if policies != "stochastic":
+        raise ValueError(f"policies: expected stochastic or deterministic, got {policies!r}")
+    scale = reward_scale(mdp)
+    choices = settle(all_choices(mdp, gamma, scale), np.ones(count, dtype=bool))
+    if choices is None:
+        raise ValueError("mdp: with gamma=1 every policy pays for some objective for ever")
+    if not choices.num_states:
+        return Front(np.zeros((1, count)), gamma, policies, True)
+    columns = Columns(choices)
+    corners = []
+    for first in range(count):
+        floors: dict[int, float] = {}
+        for i in [first, *(k for k in range(count) if k != first)]:
+            stage = columns.maximize(i, floors)
+            if stage.outcome is not Outcome.OPTIMAL:
+                raise ValueError(f"mdp: {mdp.objective_labels[i]} is {stage.outcome} with gamma=1")
+            floors[i] = stage.value - 1e-11 * max(1.0, abs(stage.value))
+        corners.append(columns.values())
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    found = list(corners)
+    grid = [np.linspace(low[j], high[j], points) for j in range(count - 1)]
+    for number, levels in enumerate(product(*grid)):
+        if progress is not None:
+            progress(f"point {number + 1} of {points ** (count - 1)}")
+        floors = dict(enumerate(levels))
+        stage = columns.maximize(count - 1, floors)
+        if stage.outcome is Outcome.OPTIMAL:  # else no policy reaches these thresholds together
+            found.append(columns.values())
+    return Front(_efficient(np.array(found), high - low) * scale, gamma, policies, False)
+
+
+def _one_by_one(
+    mdp: MDP, gamma: float, points: int, progress: Callable[[str], None] | None
+) -> Front:
+    """From the best last objective on, each time with a threshold just above the last point's first objective."""
+    found: list[np.ndarray] = []
+    threshold, complete = -np.inf, False
+
+    def tell(line: str) -> None:
+        if progress is not None:
+            progress(f"{len(found)} points; {line}")
+
+    while len(found) < points:
+        order = Order([threshold], break_ties=True)
+        best = solve(mdp, order, gamma, policies="deterministic", progress=tell)
+        if best.status is Status.LIMIT and found:
+            break
+        if best.status is Status.LIMIT:
+            raise ValueError(f"policies: too many deterministic ones to search ({best.message})")
+        if best.status is not Status.OPTIMAL:
+            raise ValueError(f"mdp: no front of finite values ({best.message})")
+        beyond = threshold > -np.inf and not best.satisfied[0]
+        complete = beyond or bool(found and not best.values[0] > found[-1][0])
+        if complete:
+            break
+        found.append(best.values)
+        threshold = best.values[0] + 3e-6 * max(1.0, abs(best.values[0]))
+    return Front(np.array(found), gamma, "deterministic", complete)
+
+
+def _efficient(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Rows that no other dominates, each once, sorted; differences below rounding do not count."""
+    width = np.where(span > 0, span, 1.0) * _SAME
+    rows = rows[np.lexsort(rows.T[::-1])]
+    kept: list[np.ndarray] = []
+    for i, row in enumerate(rows):
+        others = np.delete(rows, i, axis=0)
+        better = (others >= row - width).all(axis=1) & (others > row + 10 * width).any(axis=1)
+        new = not any((np.abs(row - other) <= 10 * width).all() for other in kept)
+        if new and not better.any():
+            kept.append(row)
+    return np.array(kept)
+
+
+def sensitivity(
+    mdp: MDP,
+    order: Order,
+    objective: int,
+    gamma: float = 1.0,
+    *,
+    thresholds: Sequence[float] | np.ndarray | None = None,
+    points: int = 21,
+    policies: Policies = "stochastic",
+    progress: Callable[[str], None] | None = None,
+) -> Sensitivity:
+    """Solve for several thresholds of one objective (numbered from 0); the others stay as in ``order``.
+
+    By default ``points`` of them, evenly spaced from the value that the objective has if it does not
+    matter to the largest that it can have.
+    """
+    check_model(mdp, gamma)
+    if not isinstance(order, Order):
+        raise ValueError(f"order: expected an Order, got {type(order).__name__}")
+    if not isinstance(objective, Integral) or not 0 <= objective < len(order) - 1:
+        raise ValueError(
+            f"objective: must be a whole number from 0 to {len(order) - 2}, one of those with a threshold, "
+            f"got {objective!r}"
+        )
+    if thresholds is None:
+        _check_points(points)
+
+    def at(threshold: float, break_ties: bool = order.break_ties) -> Solution:
+        moved = list(order.thresholds)
+        moved[objective] = threshold
+        changed = Order(moved, names=order.names, break_ties=break_ties)
+        return solve(mdp, changed, gamma, policies=policies)
+
+    if thresholds is None:
+        ends = [at(t, break_ties=True).values[objective] for t in (-np.inf, np.inf)]
+        if not np.isfinite(ends).all():
+            raise ValueError(
+                f"thresholds: give them, since objective {objective + 1} runs from {ends[0]} to {ends[1]}"
+            )
+        levels = np.linspace(ends[0], ends[1], points)
+    else:
+        levels = regular("thresholds", thresholds, float)
+        if levels.ndim != 1 or not len(levels) or np.isnan(levels).any():
+            raise ValueError("thresholds: expected a list of numbers")
+    found = []
+    for number, level in enumerate(levels):
+        if progress is not None:
+            progress(f"threshold {number + 1} of {len(levels)}")
+        found.append(at(float(level)))
+    return Sensitivity(
+        objective,
+        levels,
+        np.array([s.values for s in found]),
+        np.array([s.prices[objective] for s in found]),
+        np.array([s.satisfied[objective] for s in found]),
+        tuple(s.status for s in found),
+    )
+
+
+def _check_points(points: int) -> None:
+    if not isinstance(points, Integral) or points < 2:
+        raise ValueError(f"points: must be a whole number, at least 2, got {points!r}")

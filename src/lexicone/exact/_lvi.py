@@ -1,0 +1,73 @@
+"""Lexicographic value iteration with slack (Wray, Zilberstein & Mouaddib 2015): the planning baseline.
+
+Objective after objective, each state keeps the actions that are nearly best for it:
+
+    A_{i+1}(s) = {a ∈ A_i(s) : max_b Q_i(s,b) − Q_i(s,a) ≤ (1−γ)·δ_i},    Q_i optimal with actions A_i.
+
+Then ``V_i ≥ V_i* − δ_i`` in every state. The slack is relative to the best value, not a threshold, the same in
+every state, and used up step by step, so the result may stay far from what the slack would allow.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from lexicone.exact._choices import all_choices
+from lexicone.exact._policy_iteration import best_policy
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP, check_model
+from lexicone.models._tables import regular
+
+__all__ = ["SlackPolicy", "lvi"]
+
+
+class SlackPolicy(NamedTuple):
+    """The result of `lvi`."""
+
+    policy: Float[np.ndarray, "S A"]
+    """Deterministic; action 0 in states that cannot be reached."""
+    values: Float[np.ndarray, " K"]
+    best: Float[np.ndarray, " K"]
+    """``V_i*`` from the start, with the actions that the objectives before left."""
+    actions: Int[np.ndarray, " S"]
+    """How many actions were left for the last objective in each state."""
+
+
+def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPolicy:
+    """Plan with slack ``δ_i ≥ 0`` for each of the first K−1 objectives. Needs γ < 1.
+
+    Every objective is solved by policy iteration; ties go to the policy of the objective before.
+    """
+    check_model(mdp, gamma)
+    count = mdp.num_objectives
+    given = regular("slacks", slacks, float)
+    if given.shape != (count - 1,):
+        raise ValueError(f"slacks: expected {count - 1}, one for each objective but the last")
+    if not (given >= 0).all():
+        raise ValueError(f"slacks: must not be negative, got {given.tolist()}")
+    if gamma == 1:
+        raise ValueError(f"gamma: must be at least 0 and below 1, got {gamma}")
+    choices = all_choices(mdp, gamma)
+    actions = np.full((mdp.num_states, mdp.num_actions), False)
+    best = np.zeros(count)
+    chosen = choices.start[:-1]
+    for i in range(count):
+        found = best_policy(choices, choices.reward[:, i], chosen)
+        best[i] = choices.initial @ found.values
+        chosen = found.policy
+        if i == count - 1:
+            break
+        loss = found.values[choices.state] - choices.reward[:, i] - choices.next @ found.values
+        rounding = 1e-12 * max(1.0, np.abs(found.values).max(initial=0.0))
+        keep = loss <= (1 - gamma) * given[i] + rounding
+        keep[chosen] = True
+        number = np.cumsum(keep) - 1
+        choices, _ = choices.keep(keep)
+        chosen = number[chosen]
+    actions[choices.states[choices.state], choices.action] = True
+    policy = np.zeros(actions.shape)
+    policy[choices.states, choices.action[chosen]] = 1.0
+    policy[policy.sum(axis=1) == 0, 0] = 1.0
+    return SlackPolicy(policy, evaluate(mdp, policy, gamma), best, actions.sum(axis=1))

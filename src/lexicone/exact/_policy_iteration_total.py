@@ -1,0 +1,151 @@
+"""The best policy for one weighted sum of objectives without discounting (γ=1), by policy iteration.
+
+Policies are deterministic: one choice per state. They must end (or stay) with probability 1. Starting from such a
+policy, a step to a policy that does not can only be an improvement if its loop pays, on average, more than nothing:
+then the sum is unbounded, and the loop is the proof.
+
+A policy may end with probability 1 and yet need more steps than floating-point numbers can tell from
+for ever. Rounding adds up with every step, so a choice must beat the policy's own by as much more as what follows
+is longer, and policies that need more than `_LONG` steps are not considered.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from lexicone.exact._choices import Choices
+from lexicone.exact._policy_iteration import Best, Chain
+
+__all__ = ["best_ending_policy", "ending_policy", "never_ends", "round_trip"]
+
+_LONG = 1e9  # steps
+_PAYS = (
+    1e-10  # of the largest reward: a loop that pays less on average pays nothing, up to rounding
+)
+_ROUNDING = 4e-15  # of a value, for each step ahead
+
+
+def best_ending_policy(
+    choices: Choices,
+    reward: Float[np.ndarray, " N"],
+    policy: Int[np.ndarray, " S"],
+    max_steps: int = 1000,
+) -> Best:
+    """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end."""
+    chain, time = _until_end(choices, policy)
+    values, slack = np.zeros(choices.num_states), 0.0
+    size = np.abs(reward).max(initial=0.0)
+    for _ in range(max_steps):
+        values = chain.values(reward[policy], values)
+        score = reward + choices.next @ values
+        best = choices.best(score)
+        gain = score[best] - score[policy]
+        slack = float((score[best] - values).max(initial=0.0))
+        ahead = np.asarray(choices.next @ time) + 1
+        scale = _ROUNDING * max(size, np.abs(values).max(initial=0.0))
+        better = gain > scale * np.maximum(ahead[best], ahead[policy])
+        if not better.any():
+            break
+        fresh = np.where(better, best, policy)
+        loop = never_ends(choices, fresh)
+        pays = _paying_loop(choices, fresh, loop, reward) if loop.any() else None
+        if pays is not None:
+            return Best(fresh, values, slack, pays)
+        fresh, chain, time = _ends_in_time(choices, fresh, policy)
+        if (fresh == policy).all():  # one step at a time, then
+            state = int(np.argmax(np.where(better, gain, -np.inf)))
+            fresh[state] = best[state]
+            fresh, chain, time = _ends_in_time(choices, fresh, policy)
+            if (fresh == policy).all():
+                break
+        policy = fresh
+    return Best(policy, values, slack, None)
+
+
+def _until_end(choices: Choices, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
+    """The policy's chain, and how many steps it is expected to take from each state to the end."""
+    chain = Chain(choices.next[policy], choices.narrow)
+    return chain, chain.values(np.ones(choices.num_states))
+
+
+def _ends_in_time(
+    choices: Choices, policy: Int[np.ndarray, " S"], before: Int[np.ndarray, " S"]
+) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"]]:
+    """The policy, but the one before where it would never end, or only after very many steps."""
+    while True:
+        late = never_ends(choices, policy)
+        if not late.any():
+            chain, time = _until_end(choices, policy)
+            late = ~((time > 0) & (time < _LONG))
+            if not (late & (policy != before)).any():
+                return policy, chain, time
+        policy = np.where(late, before, policy)
+
+
+def _paying_loop(
+    choices: Choices,
+    policy: Int[np.ndarray, " S"],
+    among: Bool[np.ndarray, " S"],
+    reward: Float[np.ndarray, " N"],
+) -> Bool[np.ndarray, " S"] | None:
+    """Of the loops that the policy never leaves, the one that pays most on average, if it pays at all."""
+    members = np.flatnonzero(among)
+    inner = choices.next[policy[members]][:, members]
+    paid = reward[policy[members]]
+    count, label = csgraph.connected_components(inner, connection="strong")
+    source, target = (label[c] for c in inner.tocoo().coords)
+    left = np.bincount(source[source != target], minlength=count) > 0
+    highest, found = _PAYS * np.abs(reward).max(initial=0.0), None
+    gain = np.bincount(label, paid, count)
+    size = np.bincount(label, minlength=count)
+    for n in np.flatnonzero(~left):
+        own = np.flatnonzero(label == n)
+        average = gain[n] if size[n] == 1 else round_trip(inner[own][:, own]) @ paid[own]
+        if average > highest:
+            highest, found = average, own
+    if found is None:
+        return None
+    loop = np.zeros(choices.num_states, dtype=bool)
+    loop[members[found]] = True
+    return loop
+
+
+def round_trip(chain: sparse.csr_array) -> Float[np.ndarray, " M"]:
+    """How much of its time a chain that is never left spends in each state."""
+    rest = Chain(chain[1:][:, 1:])
+    often = np.concatenate([[1.0], rest.visits(chain[[0]][:, 1:].toarray()[0])])
+    return often / often.sum()
+
+
+def never_ends(choices: Choices, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
+    """The states from which the policy cannot get to an end (γ=1)."""
+    used = np.zeros(choices.num_choices, dtype=bool)
+    used[policy] = True
+    ends = _ending(choices)[policy]
+    return ~choices.closure(used, ends, forward=False)
+
+
+def ending_policy(choices: Choices) -> Int[np.ndarray, " S"]:
+    """A policy that ends, or stays, with probability 1, for `settle`d choices: always on towards the nearest end."""
+    count = choices.num_states
+    ending = _ending(choices)
+    policy = choices.best(ending.astype(float))
+    if choices.gamma < 1 or not count:
+        return policy
+    ends = ending[policy]
+    everything = np.ones(choices.num_choices, dtype=bool)
+    back = sparse.csr_array(choices.graph(everything).T)
+    source = sparse.csr_array(ends[None].astype(np.int8))
+    empty = sparse.csr_array((count + 1, 1), dtype=np.int8)
+    joined = sparse.csr_array(sparse.hstack([sparse.vstack([back, source]), empty]))
+    _, nearer = csgraph.breadth_first_order(joined, count)
+    edges = choices.next.tocoo()
+    row, target = edges.coords
+    towards = np.zeros(choices.num_choices)
+    towards[row[nearer[choices.state[row]] == target]] = 1
+    return np.where(ends, policy, choices.best(towards))
+
+
+def _ending(choices: Choices) -> np.ndarray:
+    return np.asarray(choices.next.sum(axis=1)).ravel() < 1 - 1e-12

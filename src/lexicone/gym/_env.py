@@ -1,0 +1,283 @@
+"""An `MDP` as a Gymnasium environment with MO-Gymnasium's conventions: vector rewards, their space.
+
+Importing this module registers every task, so that ``gymnasium.make("lexicone/maze-v0",
+drawing="extended")`` works. Use ``disable_env_checker=True`` (or ``mo_gymnasium.make``), as
+Gymnasium's own checker expects one reward.
+"""
+
+from typing import Any
+
+import numpy as np
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError as error:
+    raise ImportError(
+        f"lexicone.gym needs Gymnasium: pip install 'lexicone[gym]' ({error})"
+    ) from error
+
+from lexicone.models._mdp import MDP
+from lexicone.tasks import TASKS, make
+
+__all__ = ["MDPEnv", "MDPVectorEnv", "make_env", "make_vector_env", "register_tasks"]
+
+_PIXELS = 24  # per tile
+_COLOURS = {
+    "#": (40, 40, 40),
+    "S": (200, 220, 255),
+    "G": (150, 220, 150),
+    "T": (240, 210, 90),
+    "h": (250, 190, 150),
+    "H": (230, 110, 90),
+    "E": (230, 110, 90),
+    "g": (240, 210, 90),
+    "d": (150, 230, 240),
+}
+_FREE, _LINE, _AGENT = (250, 250, 250), (210, 210, 210), (60, 90, 200)
+
+
+class MDPEnv(gymnasium.Env[Any, Any]):
+    """One episode at a time. Observations are state numbers, rewards float32 vectors ``[K]``.
+
+    ``max_steps`` truncates an episode (None: never). ``render_mode`` is ``"ansi"`` for text or
+    ``"rgb_array"``.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self, mdp: MDP, *, max_steps: int | None = None, render_mode: str | None = None
+    ) -> None:
+        _check_options(max_steps, render_mode, self.metadata["render_modes"])
+        self.mdp = mdp
+        self.max_steps = max_steps
+        self.render_mode = render_mode
+        self.observation_space = spaces.Discrete(mdp.num_states)
+        self.action_space = spaces.Discrete(mdp.num_actions)
+        self.reward_space = _reward_space(mdp)
+        self.reward_dim = mdp.num_objectives
+        self.state = -1
+        self.time = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Begin an episode; ``options={"state": s}`` begins it there."""
+        super().reset(seed=seed)
+        if options and "state" in options:
+            if not 0 <= int(options["state"]) < self.mdp.num_states:
+                raise ValueError(f"options['state']: there is no state {options['state']}")
+            self.state = int(options["state"])
+        else:
+            self.state = int(_draw(self.np_random, self.mdp.initial[None])[0])
+        self.time = 0
+        return np.int64(self.state), {}
+
+    def step(self, action: Any) -> tuple[np.int64, Any, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        if self.state < 0:
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        if not self.action_space.contains(action):
+            raise ValueError(f"action: expected 0 to {self.mdp.num_actions - 1}, got {action!r}")
+        branch = int(_draw(self.np_random, self.mdp.probability[self.state, action][None])[0])
+        reward = self.mdp.reward[self.state, action, branch].astype(np.float32)
+        self.state = int(self.mdp.next_state[self.state, action, branch])
+        self.time += 1
+        terminated = bool(self.mdp.terminal[self.state])
+        capped = self.max_steps is not None and self.time >= self.max_steps
+        return np.int64(self.state), reward, terminated, capped and not terminated, {}
+
+    def render(self) -> Any:
+        """The map with the agent on it, or the state's name where there is no map."""
+        if self.render_mode == "ansi":
+            return _text(self.mdp, self.state)
+        if self.render_mode == "rgb_array":
+            return _picture(self.mdp, self.state)
+        return None
+
+
+class MDPVectorEnv(VectorEnv):
+    """Many copies of `MDPEnv`, moved together by table lookups; rewards are ``[num_envs, K]``.
+
+    A copy that has ended begins anew at the following step, which ignores its action and pays 0
+    (Gymnasium's ``AutoresetMode.NEXT_STEP``).
+    """
+
+    metadata = {  # noqa: RUF012
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        mdp: MDP,
+        num_envs: int = 1,
+        *,
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs: must be at least 1, got {num_envs}")
+        _check_options(max_steps, render_mode, self.metadata["render_modes"])
+        self.mdp = mdp
+        self.num_envs = num_envs
+        self.max_steps = max_steps
+        self.render_mode = render_mode
+        self.single_observation_space = spaces.Discrete(mdp.num_states)
+        self.single_action_space = spaces.Discrete(mdp.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.reward_space = _reward_space(mdp)
+        self.states = np.full(num_envs, -1, dtype=np.int64)
+        self.times = np.zeros(num_envs, dtype=np.int64)
+        self.ended = np.zeros(num_envs, dtype=bool)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin all episodes, or those in ``options["reset_mask"]``."""
+        super().reset(seed=seed)
+        mask = np.ones(self.num_envs, dtype=bool)
+        if options and options.get("reset_mask") is not None:
+            mask = np.asarray(options["reset_mask"], dtype=bool)
+            if mask.shape != (self.num_envs,):
+                raise ValueError(
+                    f"options['reset_mask']: expected shape ({self.num_envs},), got {mask.shape}"
+                )
+        self._begin(mask)
+        self.ended[mask] = False
+        return self.states.copy(), {}
+
+    def step(
+        self, actions: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Take one action per copy."""
+        actions = np.asarray(actions)
+        if (self.states < 0).any():
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
+            raise ValueError(f"actions: expected {self.num_envs} whole numbers, got {actions!r}")
+        if ((actions < 0) | (actions >= self.mdp.num_actions)).any():
+            raise ValueError(f"actions: expected 0 to {self.mdp.num_actions - 1}, got {actions}")
+        fresh = self.ended
+        branch = _draw(self.np_random, self.mdp.probability[self.states, actions])
+        reward = self.mdp.reward[self.states, actions, branch].astype(np.float32)
+        reward[fresh] = 0.0
+        self.states = self.mdp.next_state[self.states, actions, branch].astype(np.int64)
+        self.times += 1
+        self._begin(fresh)
+        terminated = self.mdp.terminal[self.states] & ~fresh
+        truncated = np.zeros_like(terminated)
+        if self.max_steps is not None:
+            truncated = (self.times >= self.max_steps) & ~terminated & ~fresh
+        self.ended = terminated | truncated
+        return self.states.copy(), reward, terminated, truncated, {}
+
+    def render(self) -> Any:
+        """One frame per copy."""
+        if self.render_mode is None:
+            return None
+        draw = _text if self.render_mode == "ansi" else _picture
+        return tuple(draw(self.mdp, int(s)) for s in self.states)
+
+    def _begin(self, mask: np.ndarray) -> None:
+        count = int(mask.sum())
+        first = np.broadcast_to(self.mdp.initial, (count, self.mdp.num_states))
+        self.states[mask] = _draw(self.np_random, first)
+        self.times[mask] = 0
+
+
+def make_env(
+    task: str, *, max_steps: int | None = None, render_mode: str | None = None, **options: Any
+) -> MDPEnv:
+    """A task of the registry as an environment; ``options`` are the task's own."""
+    return MDPEnv(make(task, **options), max_steps=max_steps, render_mode=render_mode)
+
+
+def make_vector_env(
+    task: str,
+    num_envs: int = 1,
+    *,
+    max_steps: int | None = None,
+    render_mode: str | None = None,
+    **options: Any,
+) -> MDPVectorEnv:
+    """The same, vectorised."""
+    return MDPVectorEnv(
+        make(task, **options), num_envs, max_steps=max_steps, render_mode=render_mode
+    )
+
+
+def register_tasks() -> None:
+    """Register ``lexicone/<task>-v0`` for every task; a second call does nothing."""
+    for name in TASKS:
+        identity = f"lexicone/{name.replace('_', '-')}-v0"
+        if identity not in gymnasium.registry:
+            gymnasium.register(
+                identity,
+                entry_point="lexicone.gym:make_env",
+                vector_entry_point="lexicone.gym:make_vector_env",
+                kwargs={"task": name},
+            )
+
+
+def _check_options(max_steps: int | None, render_mode: str | None, modes: Any) -> None:
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps: must be at least 1, got {max_steps}")
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"render_mode: expected one of {', '.join(modes)}, got {render_mode!r}")
+
+
+def _reward_space(mdp: MDP) -> spaces.Box:
+    """From the least to the largest reward that can be paid."""
+    paid = mdp.reward[mdp.probability > 0].astype(np.float32)
+    return spaces.Box(paid.min(axis=0), paid.max(axis=0), dtype=np.float32)
+
+
+def _draw(generator: np.random.Generator, probability: np.ndarray) -> np.ndarray:
+    """One index per row of ``[n, m]`` probabilities; those of probability 0 are never drawn."""
+    if probability.shape[1] == 1:
+        return np.zeros(len(probability), dtype=int)
+    total = np.cumsum(probability, axis=1)
+    draw = generator.random((len(probability), 1)) * total[:, -1:]
+    return (draw >= total).sum(axis=1)
+
+
+def _text(mdp: MDP, state: int) -> str:
+    name = "not begun" if state < 0 else mdp.state_label(state)
+    if mdp.layout is None:
+        return name
+    rows = [list(row) for row in mdp.layout.rows]
+    row, column = mdp.layout.positions[state] if state >= 0 else (-1, -1)
+    if row >= 0:
+        rows[row][column] = "@"
+    return "\n".join(["".join(row) for row in rows] + [name])
+
+
+def _picture(mdp: MDP, state: int) -> np.ndarray:
+    """``[height, width, 3]`` bytes: coloured tiles and the agent; states in a square if no map."""
+    if mdp.layout is not None:
+        rows, positions = mdp.layout.rows, mdp.layout.positions
+    else:
+        side = int(np.ceil(np.sqrt(mdp.num_states)))
+        kinds = "".join("G" if end else "." for end in mdp.terminal).ljust(side * side, "#")
+        rows = tuple(kinds[i : i + side] for i in range(0, side * side, side))
+        positions = np.stack(np.divmod(np.arange(mdp.num_states), side), axis=-1)
+    tiles = np.array([[_COLOURS.get(t, _FREE) for t in row] for row in rows], dtype=np.uint8)
+    image = tiles.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
+    image[::_PIXELS] = _LINE
+    image[:, ::_PIXELS] = _LINE
+    row, column = positions[state] if state >= 0 else (-1, -1)
+    if row >= 0:
+        y, x = np.ogrid[:_PIXELS, :_PIXELS]
+        disc = (y - _PIXELS / 2) ** 2 + (x - _PIXELS / 2) ** 2 < (0.35 * _PIXELS) ** 2
+        top, left = row * _PIXELS, column * _PIXELS
+        image[top : top + _PIXELS, left : left + _PIXELS][disc] = _AGENT
+    return image
+
+
+register_tasks()

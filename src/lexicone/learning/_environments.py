@@ -1,0 +1,288 @@
+"""Environments that are Python code: Gymnasium's, with the vector rewards of MO-Gymnasium.
+
+Where copies of one come from, what is known of it, and whether one can learn in it. Gymnasium is an optional extra and
+imported only when it is needed.
+"""
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from lexicone._base.checkpoint import digest
+
+__all__ = [
+    "Env",
+    "Facts",
+    "Source",
+    "UnknownEnvironment",
+    "World",
+    "check_finite",
+    "copies",
+    "open_world",
+    "read_reward",
+    "read_row",
+    "source_of",
+]
+
+_PROBE = 4  # steps that are tried before the training
+
+
+class UnknownEnvironment(ValueError):
+    """Gymnasium has no environment of that id."""
+
+
+@runtime_checkable
+class Env(Protocol):
+    """A ``gymnasium.Env``, as far as it is used here; Gymnasium is an optional extra."""
+
+    action_space: Any
+    observation_space: Any
+
+    def reset(self, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        ...
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Observation, reward, whether it terminated, whether it was cut off, and more."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where copies of an environment come from."""
+
+    make: Callable[[], Any]
+    id: str | None = None
+    """What Gymnasium knows it by, and so a file can name it; None for one that was given as a function."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Of ``gymnasium.make``, beside the id."""
+
+
+class Facts(NamedTuple):
+    """What is known of an environment, as JSON can hold it: two that agree in it are taken for the same."""
+
+    environment: str
+    environment_id: str | None
+    environment_options: dict[str, Any]
+    observations: str
+    inputs: int
+    """How many numbers networks see."""
+    own_features: bool
+    """Whether a function of the user's makes them."""
+    actions: int
+    first_action: int
+    objectives: int
+    first_steps: str
+    """A digest of what the first steps show and pay; "vary" where the same seed gives others each time."""
+
+
+@dataclass(frozen=True)
+class World:
+    """An environment that was looked at: it can be learned in."""
+
+    facts: Facts
+    source: Source
+    see: Callable[[Any], np.ndarray]
+    """What networks see of an observation."""
+
+
+def source_of(task: Any, **options: Any) -> Source:
+    """Where environments come from, for whatever `train` takes as its task; ``options`` are for an id."""
+    if isinstance(task, Source):
+        return task
+    if not (isinstance(task, str | Env) or callable(task)):
+        raise ValueError(
+            "task: expected an MDP, a Gymnasium environment, its id, or a function that makes one, "
+            f"got {type(task).__name__}"
+        )
+    gymnasium = _gymnasium()
+    if isinstance(task, str):
+        make = lambda: _make_known(gymnasium, task, options)  # noqa: E731
+        return Source(make, task, options)
+    if callable(task):
+        return Source(task)
+    if not isinstance(task, gymnasium.Env):
+        raise ValueError(f"task: expected a gymnasium.Env, got {type(task).__name__}")
+    env: Any = task
+    name = type(env.unwrapped).__qualname__
+    if env.spec is None:
+        raise ValueError(
+            f"task: {name} has no spec from which copies could be made; give a function that makes one, such as "
+            f"lambda: {name}(…)"
+        )
+
+    def copy() -> Any:
+        try:
+            return gymnasium.make(env.spec, disable_env_checker=True)
+        except (ValueError, gymnasium.error.Error) as error:
+            raise ValueError(
+                f"task: {name} cannot be made anew from its spec ({error}); give a function that makes one"
+            ) from None
+
+    return Source(copy)
+
+
+def open_world(source: Source, features: Any = None, objectives: int | None = None) -> World:
+    """Make one environment, look at its spaces, and try a few steps: mistakes are told here, before any work.
+
+    ``features`` is a function from an observation to a vector; by default observations are flattened. ``objectives`` is
+    how long rewards should be.
+    """
+    if features is not None and not callable(features):
+        raise ValueError(
+            "features: an environment takes a function from an observation to a vector, "
+            f"got {type(features).__name__}"
+        )
+    gymnasium = _gymnasium()
+    env = source.make()
+    if not isinstance(env, gymnasium.Env):
+        raise ValueError(f"task: made a {type(env).__name__}, not a gymnasium.Env")
+    name = source.id or type(env.unwrapped).__qualname__
+    try:
+        space = env.action_space
+        if not isinstance(space, gymnasium.spaces.Discrete):
+            raise ValueError(f"task: {name} has actions {space}; only Discrete ones can be learned")
+        see = _view(gymnasium.spaces, env.observation_space, name, features)
+        first = int(space.start)
+        actions = range(first, first + int(space.n))
+        trace, again = (_try(env, see, actions, name, objectives) for _ in range(2))
+        facts = Facts(
+            name,
+            source.id,
+            source.options,
+            str(env.observation_space),
+            trace["rows"].shape[1],
+            features is not None,
+            int(space.n),
+            first,
+            trace["rewards"].shape[1],
+            digest(trace) if digest(trace) == digest(again) else "vary",
+        )
+    finally:
+        env.close()
+    return World(facts, source, see)
+
+
+@contextmanager
+def copies(world: World, count: int) -> Iterator[list[Any]]:
+    """So many environments, closed at the end."""
+    made: list[Any] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were shown when it was looked at
+            made.extend(world.source.make() for _ in range(count))
+        yield made
+    finally:
+        for env in made:
+            env.close()
+
+
+def read_row(world: World, observation: Any) -> np.ndarray:
+    """What networks see of an observation, ``[D]``."""
+    row, facts = world.see(observation), world.facts
+    if row.shape != (facts.inputs,):
+        raise ValueError(
+            f"task: {facts.environment} showed {row.size} numbers at one time and {facts.inputs} at another; "
+            "they must stay as many"
+        )
+    return row
+
+
+def read_reward(reward: Any, name: str, objectives: int) -> np.ndarray:
+    """A reward as so many numbers; ``name`` is that of the environment."""
+    paid = np.atleast_1d(np.asarray(reward, dtype=float))
+    if paid.shape != (objectives,):
+        raise ValueError(
+            f"order: has {objectives} objectives, and {name} pays rewards of shape {np.shape(reward)}"
+        )
+    return paid
+
+
+def check_finite(what: str, rows: np.ndarray, name: str, time: int, where: str = "") -> None:
+    """A ValueError for the first row ``[N,…]`` that holds a NaN or an infinite number."""
+    good = np.isfinite(rows).all(axis=1)
+    if not good.all():
+        n = int(np.argmin(good))
+        raise ValueError(
+            f"task: {name} gave a {what} that is not finite, {rows[n].tolist()}, in episode {n}{where}, "
+            f"after {time} steps"
+        )
+
+
+def _gymnasium() -> Any:
+    try:
+        return importlib.import_module("gymnasium")
+    except ImportError as error:
+        raise ImportError(
+            f"task: environments need Gymnasium: pip install 'lexicone[gym]' ({error})"
+        ) from error
+
+
+def _make_known(gymnasium: Any, name: str, options: dict[str, Any]) -> Any:
+    """The environment of that id: Gymnasium's, MO-Gymnasium's or lexicone's own."""
+    if name not in gymnasium.registry:
+        importlib.import_module("lexicone.gym._env")
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+        with warnings.catch_warnings(), suppress(ImportError):
+            warnings.simplefilter("ignore")  # what pygame says about its own imports
+            importlib.import_module("mo_gymnasium")
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*precision lowered")  # of bounds, no matter
+            return gymnasium.make(name, disable_env_checker=True, **options)
+    except (gymnasium.error.UnregisteredEnv, ModuleNotFoundError) as error:
+        near = get_close_matches(name, gymnasium.registry, 3, 0.5)
+        similar = f"; it knows {', '.join(near)}" if near else ""
+        raise UnknownEnvironment(
+            f"task: expected an MDP or the id of an environment, and Gymnasium knows no {name!r}{similar} ({error})"
+        ) from None
+    except gymnasium.error.Error as error:
+        raise ValueError(f"task: {name} cannot be made: {error}") from None
+    except TypeError as error:
+        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        raise ValueError(
+            f"task: {name} cannot be made with {given or 'no options'} ({error})"
+        ) from None
+
+
+def _view(spaces: Any, space: Any, name: str, features: Any) -> Callable[[Any], np.ndarray]:
+    """From an observation to the numbers that networks see."""
+    if features is not None:
+        return lambda observation: np.asarray(features(observation), dtype=float).reshape(-1)
+    if isinstance(space, spaces.Box):
+        return lambda observation: np.asarray(observation, dtype=float).reshape(-1)
+    if not space.is_np_flattenable:
+        raise ValueError(
+            f"task: {name} has observations {space}, which have no fixed number of numbers; "
+            "give a function from them to a vector as features"
+        )
+    return lambda observation: np.asarray(spaces.flatten(space, observation), dtype=float)
+
+
+def _try(
+    env: Any,
+    see: Callable[[Any], np.ndarray],
+    actions: Sequence[int],
+    name: str,
+    objectives: int | None,
+) -> dict[str, np.ndarray]:
+    """What the first steps of an episode show and pay."""
+    rows, rewards = [see(env.reset(seed=0)[0])], []
+    for i in range(_PROBE):
+        observation, reward, ended, cut, _ = env.step(actions[i % len(actions)])
+        rows.append(see(observation))
+        rewards.append(
+            read_reward(reward, name, np.size(reward) if objectives is None else objectives)
+        )
+        check_finite("observation", np.stack(rows[-1:]), name, i + 1)
+        check_finite("reward", rewards[-1][None], name, i + 1)
+        if ended or cut:
+            break
+    return {"rows": np.stack(rows), "rewards": np.stack(rewards)}

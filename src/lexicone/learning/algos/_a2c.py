@@ -1,0 +1,50 @@
+"""Lexicographic A2C: one step along the direction of K advantage-weighted gradients per batch of episodes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jaxtyping import Array
+
+from lexicone.learning._episodes import Episodes, Problem
+from lexicone.learning._learner import progress_metrics
+from lexicone.learning._networks import log_policy
+from lexicone.learning.algos._actor_critic import ActorCritic, State
+from lexicone.learning.algos._baselines import update_multipliers
+
+__all__ = ["A2C"]
+
+
+@dataclass(frozen=True)
+class A2C(ActorCritic):
+    """Lexicographic advantage actor–critic; for `train`."""
+
+    batch: int = 32
+    """Episodes per update: one step on each, so that smaller batches make more of them."""
+    learning_rate: float = 1.2e-2
+    critic_steps: int = 4
+    """Steps of the critics on each batch."""
+
+    def learn(
+        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[State, dict[str, Array]]:
+        """Take one step on a batch."""
+        log_table, pull_back = jax.vjp(
+            lambda policy: log_policy(policy, problem.features), state.policy
+        )
+        state, batch = self.gather(problem, state, log_table, episodes, share)
+        credit = batch.gain + batch.loss
+        state, step = self.climb(state, batch, log_table, pull_back, credit, share)
+        state, _ = jax.lax.scan(
+            lambda state, _: (self.assess(problem, state, batch), None),
+            state,
+            None,
+            length=self.critic_steps,
+        )
+        multipliers = update_multipliers(
+            state.multipliers, batch.now.values, batch.now.limits, self.multiplier_rate
+        )
+        metrics = progress_metrics(
+            batch.episodes, problem.thresholds, step.direction, step.products
+        )
+        return state._replace(multipliers=multipliers), metrics

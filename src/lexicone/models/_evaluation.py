@@ -1,0 +1,177 @@
+"""Exact values of stationary policies: sparse linear systems, undiscounted ones included.
+
+For γ<1, ``V = (I − γP)⁻¹ r``. For γ=1, V is the limit of that for γ→1, which always exists: with
+the average reward ``g`` (the gain) and the bias ``h`` of the policy's chain,
+``V_γ = g/(1−γ) + h + o(1)``, hence
+
+    V = +∞ or −∞ by the sign of g, where g ≠ 0 (a loop is reached that pays for ever);
+    V = h where g = 0: the expected total reward; loops that pay nothing count 0.
+
+Where a loop's rewards cancel on average without being 0, h is the mean of the total reward over
+time. From several starts the gains are netted: g and h are averages over the start distribution, so
+a loop that pays from one start may cancel one that costs from another, and then V is finite.
+`solve` is stricter (see there).
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.sparse import linalg as sparse_linalg
+
+from lexicone.models._mdp import MDP, check_model
+
+__all__ = ["evaluate", "state_values"]
+
+_DIRECT_SIZE = 4000  # states; larger systems are first tried with an iterative method
+_GAIN_TOLERANCE = 1e-11  # of the largest reward: an average below that is rounding
+
+
+def evaluate(
+    mdp: MDP, policy: Any, gamma: float = 1.0, horizon: int | None = None
+) -> Float[np.ndarray, " K"]:
+    """The K expected (discounted) returns of a stationary policy from the start distribution.
+
+    ``policy`` is ``[S,A]`` probabilities or ``[S]`` action numbers. With γ=1 an objective that is
+    paid for ever has value +∞ or −∞ by the sign of its average reward (see the module's
+    docstring); gains from different starts are netted first. With a ``horizon`` only the rewards of
+    so many steps count.
+    """
+    if horizon is not None:
+        check_model(mdp, gamma)
+        if horizon < 1:
+            raise ValueError(f"horizon: must be at least 1, got {horizon}")
+        chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
+        left = np.zeros_like(reward)
+        for _ in range(horizon):
+            left = reward + gamma * (chain @ left)
+        return mdp.initial @ left
+    gain, bias = _gain_and_bias(mdp, policy, gamma)
+    start = mdp.initial > 0
+    weights = mdp.initial[start]
+    return _limit(mdp, weights @ gain[start], weights @ bias[start])
+
+
+def state_values(mdp: MDP, policy: Any, gamma: float = 1.0) -> Float[np.ndarray, "S K"]:
+    """The same for every state as the start: ``V[s,k]``."""
+    return _limit(mdp, *_gain_and_bias(mdp, policy, gamma))
+
+
+def _limit(mdp: MDP, gain: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    noise = _GAIN_TOLERANCE * np.abs(mdp.expected_reward).max(axis=(0, 1), initial=0.0)
+    paid = np.abs(gain) > noise
+    return np.where(paid, np.copysign(np.inf, gain), bias)
+
+
+def _gain_and_bias(mdp: MDP, policy: Any, gamma: float) -> tuple[np.ndarray, np.ndarray]:
+    check_model(mdp, gamma)
+    chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
+    if gamma == 1:
+        return _undiscounted(chain, reward)
+    values = np.zeros_like(reward)
+    alive = np.flatnonzero(~mdp.terminal)
+    inner = chain[alive][:, alive]
+    values[alive] = _Inverse(gamma * inner) @ reward[alive]
+    return np.zeros_like(reward), values
+
+
+def _undiscounted(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gain and bias of every state, ``[S,K]``: in recurrent classes, then in states before them."""
+    classes, label = csgraph.connected_components(chain, directed=True, connection="strong")
+    edges = chain.tocoo()
+    source, target = edges.coords
+    leaves = np.zeros(classes, dtype=bool)
+    leaves[label[source[label[source] != label[target]]]] = True
+    recurrent = ~leaves[label]
+    gain, bias = np.zeros_like(reward), np.zeros_like(reward)
+    size = np.bincount(label, minlength=classes)
+    alone = recurrent & (size[label] == 1)
+    gain[alone] = reward[alone]
+    pays = np.zeros(classes, dtype=bool)
+    pays[label[(reward != 0).any(axis=1)]] = True
+    loops = np.flatnonzero(~leaves & (size > 1) & pays)
+    if len(loops):
+        by_class = np.argsort(label, kind="stable")  # so that each class is one block of the table
+        blocks, end = chain[by_class][:, by_class], np.cumsum(size)
+        for c in loops:
+            place = slice(end[c] - size[c], end[c])
+            members = by_class[place]
+            gain[members], bias[members] = _cycle(blocks[place, place], reward[members])
+    before = np.flatnonzero(~recurrent)
+    if len(before):
+        rows = chain[before]
+        inverse = _Inverse(rows[:, before])
+        gain[before] = inverse @ (rows @ gain)
+        bias[before] = inverse @ (reward[before] - gain[before] + rows @ bias)
+    return gain, bias
+
+
+def _cycle(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gain ``[K]`` and bias ``[n,K]`` of one recurrent class, by cycles between visits to a state.
+
+    The gain is the reward of a cycle over its length. With ``h = (reward until the visit) −
+    gain·(time until it)`` the bias is h less its own average, which is the gain of paying h.
+    """
+    count = reward.shape[0]
+    rest = np.arange(1, count)
+    inverse = _Inverse(chain[rest][:, rest])
+    first = chain[[0]][:, rest].toarray()[0]
+
+    def until_visit(paid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        total = np.vstack([np.zeros((1, paid.shape[1])), inverse @ paid[1:]])
+        return total, paid[0] + first @ total[1:]
+
+    time, period = until_visit(np.ones((count, 1)))
+    total, income = until_visit(reward)
+    gain = income / period
+    bias = total - time * gain
+    return gain, bias - until_visit(bias)[1] / period
+
+
+class _Inverse:
+    """``(I − M)⁻¹`` of a substochastic sparse M with spectral radius below 1, applied to columns.
+
+    Factorised if small; else solved iteratively, each column to rounding, and factorised if that
+    does not converge.
+    """
+
+    def __init__(self, matrix: sparse.csr_array) -> None:
+        self.system = sparse.csr_array(
+            sparse.eye_array(len(matrix.indptr) - 1, format="csr") - matrix
+        )
+        self.factors: Any = None
+
+    def __matmul__(self, right: np.ndarray) -> np.ndarray:
+        if right.shape[0] == 0:
+            return right
+        if self.factors is None and right.shape[0] > _DIRECT_SIZE:
+            columns = [self._iterate(column) for column in right.T]
+            if all(column is not None for column in columns):
+                return np.stack(columns, axis=1)  # type: ignore[arg-type]
+        if self.factors is None:
+            self.factors = sparse_linalg.splu(self.system.tocsc())
+        solution = self.factors.solve(np.ascontiguousarray(right))
+        return solution + self.factors.solve(right - self.system @ solution)
+
+    def _iterate(self, right: np.ndarray) -> np.ndarray | None:
+        """BiCGSTAB on the scaled system, restarted from the true residual; None if it stalls."""
+        scale = np.abs(right).max()
+        if scale == 0:
+            return np.zeros_like(right)
+        diagonal = sparse.diags_array(1 / self.system.diagonal()).tocsr()
+        system, residual = diagonal @ self.system, diagonal @ right
+        solution, goal = np.zeros_like(right), 1e-14 * scale
+        for _ in range(6):
+            step, _ = sparse_linalg.bicgstab(system, residual, rtol=1e-8, maxiter=500)
+            improved = solution + step
+            before, residual = np.abs(residual).max(), diagonal @ (right - self.system @ improved)
+            size = np.abs(residual).max()
+            if not np.isfinite(size) or size > 0.1 * before:
+                rounding = 1e-15 * max(np.abs(solution).max(), scale)
+                return solution if before <= max(goal, 8 * rounding) else None
+            solution = improved
+            if size <= goal:
+                return solution
+        return None

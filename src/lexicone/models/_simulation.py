@@ -1,0 +1,301 @@
+"""Episodes of an `MDP`, compiled: a pure environment, many episodes at once, satisfaction rates.
+
+An episode ends by *termination* (a terminal state is reached) or by *truncation* (a cap on its
+length). They are kept apart: after a truncation the state still has a value.
+"""
+
+from functools import partial
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+from scipy import stats
+
+from lexicone.models._mdp import MDP, check_model
+from lexicone.models._tables import regular
+from lexicone.order import Order
+
+__all__ = [
+    "Environment",
+    "EpisodeState",
+    "Satisfaction",
+    "Simulation",
+    "Step",
+    "Trajectories",
+    "draw_index",
+    "environment",
+    "reset",
+    "satisfaction",
+    "simulate",
+    "step",
+    "transition",
+]
+
+_NEVER = 2.0  # a cumulative probability that no draw from [0, 1) exceeds
+_FEW = 64  # entries that are compared all at once; more are searched
+
+
+class Environment(NamedTuple):
+    """The tables of an `MDP` on the device, ready for sampling: a pytree that may be traced."""
+
+    next_state: Int[Array, "S A B"]
+    cumulative: Float[Array, "S A B"]
+    reward: Float[Array, "S A B K"]
+    start: Float[Array, " S"]
+    terminal: Bool[Array, " S"]
+
+
+class EpisodeState(NamedTuple):
+    """Where an episode is: its state and how many steps it took."""
+
+    state: Int[Array, ""]
+    time: Int[Array, ""]
+
+
+class Step(NamedTuple):
+    """What one action leads to."""
+
+    episode: EpisodeState
+    reward: Float[Array, " K"]
+    terminated: Bool[Array, ""]
+    """A terminal state is reached."""
+    truncated: Bool[Array, ""]
+    """The cap is reached, and no terminal state."""
+
+
+class Trajectories(NamedTuple):
+    """Episodes step by step, padded to the cap T: after its end an episode stands still."""
+
+    states: Int[np.ndarray, "N T+1"]
+    actions: Int[np.ndarray, "N T"]
+    rewards: Float[np.ndarray, "N T K"]
+
+
+class Simulation(NamedTuple):
+    """N episodes."""
+
+    returns: Float[np.ndarray, "N K"]
+    """``Σ_t γ^t r_t``."""
+    lengths: Int[np.ndarray, " N"]
+    terminated: Bool[np.ndarray, " N"]
+    truncated: Bool[np.ndarray, " N"]
+    trajectories: Trajectories | None
+
+
+class Satisfaction(NamedTuple):
+    """How often episodes meet the thresholds, with Wilson confidence intervals ``(low, high)``."""
+
+    rates: Float[np.ndarray, " K-1"]
+    intervals: Float[np.ndarray, "K-1 2"]
+    overall: float
+    """The share of episodes that meet all thresholds."""
+    overall_interval: tuple[float, float]
+    episodes: int
+
+
+def environment(mdp: MDP) -> Environment:
+    """Put an `MDP` on the device."""
+    return Environment(
+        jnp.asarray(mdp.next_state),
+        jnp.asarray(_cumulative(mdp.probability)),
+        jnp.asarray(mdp.reward),
+        jnp.asarray(_cumulative(mdp.initial)),
+        jnp.asarray(mdp.terminal),
+    )
+
+
+def reset(env: Environment, key: Any) -> EpisodeState:
+    """A new episode; its first state is drawn from the start distribution."""
+    draw = jax.random.uniform(key, dtype=env.start.dtype)
+    return EpisodeState(draw_index(env.start, draw), jnp.zeros((), dtype=jnp.int32))
+
+
+def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_steps: Any) -> Step:
+    """Take an action. A pure function: use it under ``jit``, ``vmap`` and ``scan``.
+
+    ``max_steps`` caps the episode. In a terminal state nothing moves and nothing is paid.
+    """
+    draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
+    return transition(env, episode, action, draw, max_steps)
+
+
+def simulate(
+    mdp: MDP,
+    policy: Any,
+    episodes: int = 100,
+    *,
+    seed: Any = 0,
+    max_steps: int = 1000,
+    gamma: float = 1.0,
+    record: bool = False,
+) -> Simulation:
+    """Run many episodes of a stationary policy (``[S,A]`` probabilities or ``[S]`` actions).
+
+    All run at once in one compiled program, which is reused for other policies, seeds, discounts
+    and caps. ``seed`` is a whole number or a JAX key. Episode i is the same however many others
+    there are. ``record`` also returns the trajectories, ``max_steps`` long.
+    """
+    check_model(mdp, gamma)
+    for name, number in (("episodes", episodes), ("max_steps", max_steps)):
+        if not isinstance(number, Integral) or number < 1:
+            raise ValueError(f"{name}: must be a whole number, at least 1, got {number!r}")
+    if not isinstance(seed, Integral | jax.Array):
+        raise ValueError(f"seed: expected a whole number or a JAX key, got {seed!r}")
+    actions = jnp.asarray(_cumulative(mdp.policy_table(policy)))
+    key = jax.random.key(int(seed)) if isinstance(seed, Integral) else seed
+    keys = _episode_keys(key, episodes)
+    env, discount = environment(mdp), jnp.asarray(gamma, dtype=actions.dtype)
+    if record:
+        final, (states, taken, rewards) = _record(env, actions, keys, discount, max_steps)
+        first, middle = (np.asarray(s) for s in states)
+        trajectories = Trajectories(
+            np.concatenate([first[None], middle]).T,
+            np.asarray(taken).T,
+            np.moveaxis(np.asarray(rewards), 0, 1),
+        )
+    else:
+        final, trajectories = _run(env, actions, keys, discount, jnp.asarray(max_steps)), None
+    terminated = np.asarray(env.terminal[final.episode.state])
+    return Simulation(
+        np.asarray(final.total),
+        np.asarray(final.episode.time),
+        terminated,
+        ~terminated,
+        trajectories,
+    )
+
+
+def satisfaction(
+    returns: Any, order: Order, *, confidence: float = 0.95, tolerance: float = 1e-5
+) -> Satisfaction:
+    """The shares of episodes with ``R_j ≥ τ_j``, one by one and together; ``returns[N,K]``.
+
+    Returns are sums in floating point, often of 32 bits, and land a little below a threshold that they
+    reach: ten steps of −0.1 make −1.0000001. So a threshold counts as met from
+    ``τ_j − tolerance·max(1, |τ_j|)`` on; 0 compares as it stands.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: must be between 0 and 1, got {confidence}")
+    if not 0 <= tolerance < 1:
+        raise ValueError(f"tolerance: must be at least 0 and below 1, got {tolerance}")
+    rows = regular("returns", returns, float)
+    if rows.ndim != 2 or len(rows) == 0:
+        raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
+    limits = np.array(order.thresholds)
+    room = tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 0.0)
+    met = np.asarray(Order(limits - room).satisfied(rows))
+    every = np.asarray(met.all(axis=1))
+
+    def interval(hits: np.ndarray) -> tuple[float, float]:
+        test = stats.binomtest(int(hits.sum()), len(hits))
+        low, high = test.proportion_ci(confidence, method="wilson")
+        return float(low), float(high)
+
+    return Satisfaction(
+        met.mean(axis=0),
+        np.array([interval(column) for column in met.T]).reshape(-1, 2),
+        float(every.mean()),
+        interval(every),
+        len(rows),
+    )
+
+
+def transition(
+    env: Environment, episode: EpisodeState, action: Any, draw: Array, limit: Any
+) -> Step:
+    """A step whose randomness is a number from [0, 1)."""
+    branch = draw_index(env.cumulative[episode.state, action], draw)
+    state = env.next_state[episode.state, action, branch]
+    reward = env.reward[episode.state, action, branch]
+    time = episode.time + 1
+    terminated = env.terminal[state]
+    return Step(EpisodeState(state, time), reward, terminated, ~terminated & (time >= limit))
+
+
+class _Running(NamedTuple):
+    """A batch of episodes under way."""
+
+    episode: EpisodeState
+    total: Float[Array, "N K"]
+    discount: Float[Array, ""]
+    """γ^t; the same for all, as they started together."""
+
+
+@partial(jax.jit, static_argnames="count")
+def _episode_keys(key: Any, count: int) -> Any:
+    return jax.vmap(partial(jax.random.fold_in, key))(jnp.arange(count))
+
+
+def _begin(env: Environment, keys: Any) -> _Running:
+    episode = jax.vmap(lambda key: reset(env, jax.random.fold_in(key, 0)))(keys)
+    total = jnp.zeros((keys.shape[0], env.reward.shape[-1]), dtype=env.reward.dtype)
+    return _Running(episode, total, jnp.ones((), dtype=env.reward.dtype))
+
+
+def _advance(
+    env: Environment, actions: Array, keys: Any, gamma: Array, limit: Any, running: _Running
+) -> tuple[_Running, tuple[Array, Array]]:
+    """One step of every episode that has not terminated; the others stand still."""
+
+    def one(episode: EpisodeState, key: Any) -> tuple[Step, Array]:
+        key = jax.random.fold_in(key, episode.time + 1)
+        choice, move = jax.random.uniform(key, (2,), dtype=actions.dtype)
+        action = draw_index(actions[episode.state], choice)
+        return transition(env, episode, action, move, limit), action
+
+    alive = ~env.terminal[running.episode.state]
+    after, action = jax.vmap(one)(running.episode, keys)
+    reward = jnp.where(alive[:, None], after.reward, 0.0)
+    episode = jax.tree.map(partial(jnp.where, alive), after.episode, running.episode)
+    total = running.total + running.discount * reward
+    return _Running(episode, total, running.discount * gamma), (action, reward)
+
+
+@jax.jit
+def _run(env: Environment, actions: Array, keys: Any, gamma: Array, max_steps: Array) -> _Running:
+    """Until every episode has ended."""
+
+    def unfinished(carry: tuple[Array, _Running]) -> Array:
+        time, running = carry
+        return (time < max_steps) & ~env.terminal[running.episode.state].all()
+
+    def body(carry: tuple[Array, _Running]) -> tuple[Array, _Running]:
+        time, running = carry
+        return time + 1, _advance(env, actions, keys, gamma, max_steps, running)[0]
+
+    start = (jnp.zeros((), dtype=max_steps.dtype), _begin(env, keys))
+    return jax.lax.while_loop(unfinished, body, start)[1]
+
+
+@partial(jax.jit, static_argnames="max_steps")
+def _record(
+    env: Environment, actions: Array, keys: Any, gamma: Array, max_steps: int
+) -> tuple[_Running, tuple[tuple[Array, Array], Array, Array]]:
+    """The same, with all steps kept: ``states [T,N]``, ``actions [T,N]``, ``rewards [T,N,K]``."""
+
+    def body(running: _Running, _: None) -> tuple[_Running, tuple[Array, Array, Array]]:
+        after, (action, reward) = _advance(env, actions, keys, gamma, max_steps, running)
+        return after, (after.episode.state, action, reward)
+
+    start = _begin(env, keys)
+    final, (states, taken, rewards) = jax.lax.scan(body, start, length=max_steps)
+    return final, ((start.episode.state, states), taken, rewards)
+
+
+def _cumulative(probability: np.ndarray) -> np.ndarray:
+    """Cumulative sums on the last axis; from the last possible entry on beyond every draw."""
+    last = probability.shape[-1] - 1 - np.argmax(probability[..., ::-1] > 0, axis=-1)
+    beyond = np.arange(probability.shape[-1]) >= last[..., None]
+    return np.where(beyond, _NEVER, np.cumsum(probability, axis=-1))
+
+
+def draw_index(cumulative: Array, draw: Array) -> Array:
+    """The first entry whose cumulative probability exceeds the draw: never one of probability 0."""
+    if cumulative.shape[0] == 1:
+        return jnp.zeros((), dtype=jnp.int32)
+    if cumulative.shape[0] <= _FEW:
+        return jnp.sum(draw >= cumulative, dtype=jnp.int32)
+    return jnp.searchsorted(cumulative, draw, side="right").astype(jnp.int32)

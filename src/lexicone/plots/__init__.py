@@ -1,0 +1,5 @@
+"""Figures and text maps. Functions return a matplotlib figure; `save` writes it as PNG and SVG."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

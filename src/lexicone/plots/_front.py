@@ -1,0 +1,86 @@
+"""Figures of Pareto fronts, and of what thresholds cost."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from lexicone.exact._front import Front, Sensitivity
+from lexicone.plots._style import GREY, PRIMARY, SECONDARY, STYLE
+
+__all__ = ["draw_front", "draw_sensitivity"]
+
+
+def draw_front(
+    *fronts: Front, names: Sequence[str] | None = None, title: str | None = None
+) -> Figure:
+    """Pareto fronts: one or several of two objectives, or one of three, the third as colour.
+
+    Points of stochastic policies are joined, since what lies between two of them is a mixture; deterministic
+    ones are steps, since nothing lies between.
+    """
+    if not fronts:
+        raise ValueError("fronts: need at least one")
+    count = fronts[0].values.shape[1]
+    labels = _front_labels(names, count)
+    if any(front.values.shape[1] != count for front in fronts) or (count == 3 and len(fronts) > 1):
+        raise ValueError("fronts: expected several of two objectives or one of three")
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.8, 3.4), layout="constrained")
+        axes = figure.subplots()
+        for front in fronts:
+            mixed = front.policies == "stochastic"
+            color = SECONDARY if mixed else PRIMARY
+            told = "" if front.complete or mixed else ", not all"
+            if count == 3:
+                shown = axes.scatter(*front.values[:, :2].T, c=front.values[:, 2], s=22)
+                figure.colorbar(shown, ax=axes, label=labels[2])
+                continue
+            label = f"{front.policies} policies, {len(front.values)} points{told}"
+            line = {"color": color, "lw": 1.1, "label": label, "marker": "o"}
+            if mixed:
+                axes.plot(*front.values.T, **line, ms=3)
+            else:
+                axes.step(*front.values.T, where="pre", **line, ms=5)
+        axes.set(xlabel=labels[0], ylabel=labels[1])
+        axes.set_title(title or "", fontsize=9)
+        if count == 2:
+            axes.legend(loc="best", fontsize=8)
+    return figure
+
+
+def draw_sensitivity(
+    found: Sensitivity, names: Sequence[str] | None = None, title: str | None = None
+) -> Figure:
+    """The values of the optimum as one threshold moves: its own objective first, then those that pay for it.
+
+    Grey: the threshold cannot be met.
+    """
+    labels = _front_labels(names, found.values.shape[1])
+    which = [found.objective, *range(found.objective + 1, found.values.shape[1])]
+    order = np.argsort(found.thresholds)
+    levels, values = found.thresholds[order], found.values[order]
+    with mpl.rc_context(STYLE):
+        size = (4.8, 0.6 + 1.5 * len(which))
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(len(which), 1, sharex=True)
+        for axes, k in zip(panels, which, strict=True):
+            finite = np.isfinite(levels) & np.isfinite(values[:, k])
+            color = PRIMARY if k == found.objective else SECONDARY
+            axes.plot(levels[finite], values[finite, k], color=color, marker=".", lw=1.4)
+            axes.set_ylabel(labels[k])
+            missed = levels[finite & ~found.satisfied[order]]
+            if len(missed):
+                axes.axvspan(missed[0], missed[-1], color=GREY, zorder=0)
+        panels[-1].set_xlabel(f"threshold of {labels[found.objective]}")
+        panels[0].set_title(title or "", fontsize=9)
+    return figure
+
+
+def _front_labels(names: Sequence[str] | None, count: int) -> list[str]:
+    if names is None:
+        return [f"objective {k + 1}" for k in range(count)]
+    if len(names) != count:
+        raise ValueError(f"names: expected {count}, one for each objective, got {list(names)}")
+    return list(names)

@@ -1,0 +1,93 @@
+"""Figures of the study of learners: success over training, learner × task, and success by Δ."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE
+
+__all__ = ["by_delta", "heat_table", "over_training"]
+
+_SHADES = LinearSegmentedColormap.from_list("success", ["#f6d5cf", "#fbf5e6", "#bcd9f0"])
+_MISSING = "#f2f2f2"
+_LINES = (PRIMARY, SECONDARY)
+
+
+def over_training(
+    panels: Mapping[str, Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]]],
+    ylabel: str = "successful episodes",
+) -> Figure:
+    """One panel per task, up to two learners in each: every seed a thin line, their mean a thick one."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.2 * len(panels), 3.3), layout="constrained")
+        drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+        for axes, (title, curves) in zip(drawn, panels.items(), strict=True):
+            for color, (label, (episodes, share)) in zip(_LINES, curves.items(), strict=False):
+                axes.plot(episodes, share.T, color=color, lw=0.6, alpha=0.35)
+                axes.plot(episodes, share.mean(axis=0), color=color, lw=2.4, label=label)
+            last = max(np.max(episodes) for episodes, _ in curves.values())
+            axes.set(xlabel="episodes", xlim=(0, last), ylim=(-0.02, 1.02))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+            axes.set_title(title, fontsize=9)
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=8)
+        drawn[0].set_ylabel(ylabel)
+        figure.supxlabel("thin: each seed, thick: their mean", fontsize=7)
+    return figure
+
+
+def heat_table(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    rate: Float[np.ndarray, "R C"],
+    words: Sequence[Sequence[str]],
+    title: str,
+) -> Figure:
+    """Learner × task: a cell's shade is its rate (NaN: not run), its words say the rest."""
+    with mpl.rc_context(STYLE):
+        size = (1.6 + 1.15 * len(columns), 1.3 + 0.5 * len(rows))
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        shades = _SHADES.with_extremes(bad=_MISSING)
+        axes.imshow(np.ma.masked_invalid(rate), cmap=shades, vmin=0, vmax=1, aspect="auto")
+        for i, j in np.argwhere(np.isfinite(rate)).tolist():
+            axes.text(j, i, words[i][j], ha="center", va="center", fontsize=7.5, color=INK)
+        axes.set_xticks(range(len(columns)), columns, fontsize=7.5)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+        axes.set_xticks(np.arange(1, len(columns)) - 0.5, minor=True)
+        axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", lw=2)
+        axes.tick_params(which="minor", length=0, top=False)
+        axes.spines[:].set_visible(False)
+        figure.supxlabel(title, fontsize=8)
+    return figure
+
+
+def by_delta(
+    curves: Mapping[str, tuple[Any, Float[np.ndarray, "D N"]]],
+    intervals: Mapping[str, Float[np.ndarray, "D 2"]],
+    title: str,
+) -> Figure:
+    """The rate for each Δ in degrees: thin lines for single leaves, a thick one for all, bars for intervals."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.4, 3.0), layout="constrained")
+        axes = figure.subplots()
+        for color, (label, (degrees, rates)) in zip(_LINES[::-1], curves.items(), strict=False):
+            mean = rates.mean(axis=1)
+            axes.plot(degrees, rates, color=color, lw=0.6, alpha=0.4)
+            around = np.abs(intervals[label].T - mean)
+            style: Any = {"color": color, "lw": 2, "capsize": 3, "elinewidth": 1, "label": label}
+            axes.errorbar(degrees, mean, yerr=around, **style)
+            axes.set_xticks(degrees)
+        axes.set(xlabel="Δ in degrees", ylabel="successful seeds", ylim=(-0.02, 1.04))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.legend(loc="lower left", fontsize=8)
+        axes.set_title(title, fontsize=9)
+    return figure

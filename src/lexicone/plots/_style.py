@@ -1,0 +1,37 @@
+"""What all figures share: colours, style, and how they are saved."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from lexicone._base.files import write_atomically
+
+__all__ = ["GREY", "INK", "PRIMARY", "SECONDARY", "STYLE", "THRESHOLD", "save"]
+
+PRIMARY, SECONDARY, THRESHOLD, INK = "#c0392b", "#2463a8", "#e0a800", "#222222"
+STYLE: Any = {  # for mpl.rc_context
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "mathtext.fontset": "cm",
+    "svg.hashsalt": "lexicone",  # the same figure gives the same file
+}
+GREY = "#ececec"
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Writes ``stem.png`` and ``stem.svg``, each whole or not at all; returns their paths."""
+    written = []
+    for suffix in formats:
+        target = stem.with_name(f"{stem.name}.{suffix}")
+        metadata = {"Date": None} if suffix == "svg" else None
+        draw = partial(figure.savefig, format=suffix, dpi=200, metadata=metadata)
+        with mpl.rc_context(STYLE):
+            write_atomically(target, draw)
+        written.append(target)
+    return written

@@ -1,0 +1,125 @@
+"""Figures of training: satisfaction over episodes, of one seed and of many; the probability of an end."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from lexicone.order import Order
+from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE
+
+__all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
+
+_COLORS = (PRIMARY, SECONDARY, "#2e8b57", "#8d7fb8", "#e08e00", "#5d6d7e")
+_thousands = FuncFormatter(lambda x, _: f"{x:,.0f}")
+
+
+def one_seed(episodes: Any, rates: Mapping[str, Float[np.ndarray, " P"]], title: str) -> Figure:
+    """The paper's figure of a successful seed: how often each objective is met, over training."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 2.9), layout="constrained")
+        axes = figure.subplots()
+        for color, (label, rate) in zip(_COLORS, rates.items(), strict=False):
+            axes.plot(episodes, rate, color=color, lw=1.5, label=label)
+        _share_axes(axes, episodes)
+        axes.set_title(title, fontsize=9)
+        axes.legend(loc="lower right", fontsize=8)
+    return figure
+
+
+def over_seeds(
+    curves: Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]], ylabel: str, title: str
+) -> Figure:
+    """The paper's figure of all seeds: the mean, two deviations around it, and every seed as a thin line."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6 * len(curves), 2.9), layout="constrained")
+        panels = np.atleast_1d(figure.subplots(1, len(curves), sharey=True))
+        for axes, color, (label, (episodes, rates)) in zip(
+            panels, _COLORS, curves.items(), strict=False
+        ):
+            mean, spread = rates.mean(axis=0), 2 * rates.std(axis=0)
+            axes.plot(episodes, rates.T, color=color, lw=0.5, alpha=0.35)
+            band = (np.clip(mean - spread, 0, 1), np.clip(mean + spread, 0, 1))
+            axes.fill_between(episodes, *band, color=color, alpha=0.15, lw=0)
+            axes.plot(episodes, mean, color=color, lw=2)
+            _share_axes(axes, episodes)
+            axes.set_title(f"{label}, {len(rates)} seeds", fontsize=9)
+        panels[0].set_ylabel(ylabel)
+        figure.suptitle(title, fontsize=10)
+        figure.supxlabel(
+            "thick: mean, shaded: ± 2 standard deviations, thin: each seed", fontsize=7
+        )
+    return figure
+
+
+def leaf_probabilities(
+    panels: Mapping[str, Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]]],
+    levels: Mapping[str, float],
+    title: str,
+) -> Figure:
+    """Probability of the desired leaf over episodes, one panel per learner; ``levels`` are results without a curve."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.7 * len(panels), 3.2), layout="constrained")
+        drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+        for axes, (name, curves) in zip(drawn, panels.items(), strict=True):
+            last = 1.0
+            for i, (label, (episodes, rates)) in enumerate(curves.items()):
+                style: dict[str, Any] = {"color": _COLORS[i], "label": label}
+                # Curves that coincide stay visible: the first is the widest.
+                style["lw"] = 1.2 + 0.7 * (len(curves) - 1 - i)
+                axes.plot(episodes, rates.mean(axis=0), **style)
+                last = float(np.max(episodes))
+            for i, (label, level) in enumerate(levels.items()):
+                line = "--" if i == 0 else ":"
+                axes.axhline(level, color=INK, lw=1, ls=line, label=label)
+            _share_axes(axes, [last])
+            axes.set_title(name, fontsize=9)
+        drawn[0].set_ylabel("probability of the desired leaf")
+        drawn[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def history(found: Mapping[str, np.ndarray], order: Order, title: str) -> Figure:
+    """Returns and satisfaction while training, every seed drawn, smoothed over a fiftieth of the training."""
+    count = len(order)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
+        grid = figure.subplots(2, count, sharex=True, squeeze=False)
+        width = max(1, len(found["episodes"]) // 50)
+        for k, label in enumerate(order.labels):
+            color = _COLORS[k % len(_COLORS)]
+            top, bottom = grid[0, k], grid[1, k]
+            _draw_seeds(top, found["episodes"], found["returns"][..., k], width, color)
+            top.set_title(label, fontsize=9)
+            if k < count - 1:
+                top.axhline(order.thresholds[k], color=INK, lw=0.8, ls="--")
+                _draw_seeds(bottom, found["episodes"], found["satisfied"][..., k], width, color)
+                bottom.set_ylabel("episodes that meet it")
+            else:
+                _draw_seeds(bottom, found["episodes"], found["improved"][..., k], width, color)
+                bottom.set_ylabel("updates that improve it")
+            _share_axes(bottom, found["episodes"])
+        grid[0, 0].set_ylabel("return")
+        figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def _draw_seeds(axes: Axes, episodes: Any, rows: np.ndarray, width: int, color: str) -> None:
+    kernel = np.ones(width) / width
+    smooth = np.array([np.convolve(row, kernel, mode="valid") for row in rows])
+    at = np.asarray(episodes)[width - 1 :]
+    axes.plot(at, smooth.T, color=color, lw=0.5, alpha=0.4)
+    axes.plot(at, smooth.mean(axis=0), color=color, lw=2)
+
+
+def _share_axes(axes: Axes, episodes: Sequence[float] | np.ndarray) -> None:
+    axes.set(xlabel="episodes", ylim=(-0.02, 1.02), xlim=(0, float(np.max(episodes))))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.xaxis.set_major_formatter(_thousands)
+    axes.xaxis.get_major_locator().set_params(nbins=5)  # type: ignore[attr-defined]

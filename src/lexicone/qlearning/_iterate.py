@@ -1,0 +1,205 @@
+"""The exact, model-based limit of thresholded lexicographic Q-learning: sweeps over the whole table.
+
+    u_{n+1}(s,a) = E[r + γ·v_n(s')],    v_n(s') by the rule's update from the table before, 0 in terminal states.
+
+No theorem says that this converges: the operator is not a contraction. A run ends when the table stands still, when
+it comes back to where it was (a cycle), or at the limit of sweeps.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+from lexicone.qlearning._rules import (
+    Numbers,
+    Rule,
+    acceptable,
+    find_rule,
+    greedy,
+    seen,
+    successor_values,
+)
+
+__all__ = ["Iteration", "IterationStatus", "check_task", "start_table", "tlq_iterate"]
+
+
+class IterationStatus(StrEnum):
+    """How `tlq_iterate` ended."""
+
+    CONVERGED = "converged"
+    """The table changes by no more than the tolerance."""
+    CYCLE = "cycle"
+    """The table, or at the limit of sweeps at least the policy, goes round for ever."""
+    SWEEP_LIMIT = "sweep limit"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Iteration:
+    """The result of `tlq_iterate`."""
+
+    status: IterationStatus
+    message: str
+    """The status in a sentence."""
+    policy: Float[np.ndarray, "S A"]
+    """The rule's choice from ``q``: deterministic, unless ties are random."""
+    q: Float[np.ndarray, "S A K"]
+    """The values as decisions see them (clipped ones clipped)."""
+    values: Float[np.ndarray, " K"]
+    """What ``policy`` is really worth from the start, by `evaluate`."""
+    sweeps: int
+    period: int
+    """1 if converged, the length of a cycle, 0 if unknown."""
+    cycle: Float[np.ndarray, "P S A"]
+    """The policies of the P sweeps that follow, once round, back to ``policy``; empty without a cycle."""
+    history: Float[np.ndarray, "T K"]
+    """What the table promised at the start for the policy of each sweep; T is ``sweeps + 1``."""
+    order: Order
+    gamma: float
+    rule: Rule
+
+
+def tlq_iterate(
+    mdp: MDP,
+    order: Order,
+    rule: Any = "gabor",
+    gamma: float = 1.0,
+    *,
+    initial: Any = 0.0,
+    max_sweeps: int = 10_000,
+    tolerance: float = 1e-12,
+) -> Iteration:
+    """Run a rule (a `Rule` or the name of a preset) on the model until it settles, cycles or gives up.
+
+    Sweeps are synchronous; `taken` follows the greedy policy of each, without exploration. ``initial`` fills the
+    table: a number, ``[K]`` or ``[S,A,K]``; with γ=1, and for rules that cycle, the result depends on it.
+    ``tolerance`` is absolute, relative for values above 1.
+    """
+    rule, numbers = check_task(mdp, order, rule, gamma)
+    if max_sweeps < 1:
+        raise ValueError(f"max_sweeps: must be at least 1, got {max_sweeps}")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance: must not be negative, got {tolerance}")
+    run = _Run(mdp, rule, numbers, gamma)
+    table = start_table(mdp, initial)
+    policy, worth = run.decide(table)
+    trail, history = [hash(policy.tobytes())], [run.promise(policy, table)]
+    mark, marked, sweep = table, 0, 0
+    status, period = IterationStatus.SWEEP_LIMIT, 0
+    for sweep in range(1, max_sweeps + 1):
+        before, table = table, run.back_up(worth)
+        policy, worth = run.decide(table)
+        trail.append(hash(policy.tobytes()))
+        history.append(run.promise(policy, table))
+        if _same(before, table, tolerance):
+            status, period = IterationStatus.CONVERGED, 1
+            break
+        if _same(mark, table, tolerance):
+            status, period = IterationStatus.CYCLE, sweep - marked
+            break
+        if sweep >= 2 * marked:  # Brent: a cycle that is reached is found once the mark lies on it
+            mark, marked = table, sweep
+    if status == IterationStatus.SWEEP_LIMIT:
+        period = _repetition(np.array(trail))
+        status = IterationStatus.CYCLE if period else status
+    cycle, onward = [], worth
+    for _ in range(period if status == IterationStatus.CYCLE else 0):
+        turned, onward = run.decide(run.back_up(onward))
+        cycle.append(turned)
+    return Iteration(
+        status=status,
+        message=_explain(status, sweep, period),
+        policy=policy,
+        q=seen(rule, numbers, table),
+        values=evaluate(mdp, policy, gamma),
+        sweeps=sweep,
+        period=period,
+        cycle=np.array(cycle).reshape(len(cycle), *policy.shape),
+        history=np.array(history),
+        order=order,
+        gamma=gamma,
+        rule=rule,
+    )
+
+
+def start_table(mdp: MDP, initial: Any) -> Float[np.ndarray, "S A K"]:
+    """The first table, from a number, ``[K]`` or ``[S,A,K]``. Terminal states have the value 0."""
+    shape = (mdp.num_states, mdp.num_actions, mdp.num_objectives)
+    given = np.asarray(initial)
+    if given.dtype.kind not in "fiub" or not np.isfinite(given).all():
+        raise ValueError("initial: expected finite numbers")
+    if given.shape not in ((), shape[2:], shape):
+        raise ValueError(
+            f"initial: expected a number, {shape[2]} of them, or shape {shape}, got {given.shape}"
+        )
+    table = np.array(np.broadcast_to(given, shape), dtype=float)
+    table[mdp.terminal] = 0.0
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    mdp: MDP
+    rule: Rule
+    numbers: Numbers
+    gamma: float
+
+    def decide(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The policy ``[S,A]`` and the values of states as successors ``[S,K]``."""
+        q = seen(self.rule, self.numbers, table)
+        sets = acceptable(self.rule, self.numbers, q)
+        policy = greedy(self.rule, self.numbers, q, sets.strict)
+        worth = successor_values(self.rule, self.numbers, q, sets, policy)
+        worth[self.mdp.terminal] = 0.0
+        return policy, worth
+
+    def back_up(self, worth: np.ndarray) -> np.ndarray:
+        mdp = self.mdp
+        ahead = np.einsum("sab,sabk->sak", mdp.probability, worth[mdp.next_state])
+        return mdp.expected_reward + self.gamma * ahead
+
+    def promise(self, policy: np.ndarray, table: np.ndarray) -> np.ndarray:
+        q = seen(self.rule, self.numbers, table)
+        return np.einsum("s,sa,sak->k", self.mdp.initial, policy, q)
+
+
+def check_task(mdp: MDP, order: Order, rule: Any, gamma: float) -> tuple[Rule, Numbers]:
+    """What `tlq_iterate` and `tlq` demand of their first arguments."""
+    rule = find_rule(rule)
+    if len(order) != mdp.num_objectives:
+        raise ValueError(
+            f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
+        )
+    if not 0 <= gamma <= 1:
+        raise ValueError(f"gamma: must be between 0 and 1, got {gamma}")
+    rule.check_actions(mdp.num_actions)
+    return rule, rule.numbers(order)
+
+
+def _same(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
+    room = tolerance * np.maximum(1.0, np.abs(second))
+    return bool((np.abs(first - second) <= room).all())
+
+
+def _repetition(trail: Int[np.ndarray, " T"]) -> int:
+    """The shortest period above 1 with which the second half of the trail repeats, thrice at least; or 0."""
+    ids = trail[len(trail) // 2 :]
+    if (ids == ids[0]).all():
+        return 0
+    for period in range(2, len(ids) // 3 + 1):
+        if (ids[period:] == ids[:-period]).all():
+            return period
+    return 0
+
+
+def _explain(status: IterationStatus, sweeps: int, period: int) -> str:
+    return {
+        IterationStatus.CONVERGED: f"The values settled after {sweeps} sweeps.",
+        IterationStatus.CYCLE: f"It goes round a cycle of {period} sweeps, after {sweeps}.",
+        IterationStatus.SWEEP_LIMIT: f"The values still change after {sweeps} sweeps.",
+    }[status]

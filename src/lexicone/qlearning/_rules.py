@@ -1,0 +1,264 @@
+"""The parts of thresholded lexicographic Q-learning (section TLQ of the paper and its appendices).
+
+A `Rule` is three choices that combine freely, and a way to break ties. With ``q[a,k]`` the values of a state,
+
+    A_0 = all actions,    A_{k+1} = {a ∈ A_k : q[a,k] ≥ limit_k(max_{A_k} q[·,k])},
+
+- *accept* says what limit_k is: `absolute_threshold`, `absolute_slack`, `relative_slack`;
+- *select* says which of the remaining actions is taken: `ordered`, `cyclic`;
+- *update* says what a successor is worth: `clipped`, `optimal`, `taken`, `informed`.
+
+All functions take NumPy or JAX arrays with any leading axes, so that `tlq_iterate` and `tlq` run the same rule.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from lexicone._base.arrays import namespace
+from lexicone.order import Order
+from lexicone.qlearning._parts import (
+    Accept,
+    Update,
+    absolute_slack,
+    absolute_threshold,
+    best_of,
+    clipped,
+    cyclic,
+    informed,
+    largest,
+    optimal,
+    ordered,
+    relative_slack,
+    room_around,
+    taken,
+)
+
+__all__ = [
+    "PRESETS",
+    "TIES",
+    "Accept",
+    "Numbers",
+    "Rule",
+    "Sets",
+    "Update",
+    "absolute_slack",
+    "absolute_threshold",
+    "acceptable",
+    "clipped",
+    "cyclic",
+    "find_rule",
+    "greedy",
+    "informed",
+    "optimal",
+    "ordered",
+    "preset",
+    "relative_slack",
+    "seen",
+    "successor_values",
+    "taken",
+]
+
+TIES = ("first", "random", "by_objective")
+
+
+class Numbers(NamedTuple):
+    """What a rule's parts are given in numbers: a pytree, traced by the learner."""
+
+    thresholds: Float[Any, " K"]
+    """τ, and +∞ for the last objective."""
+    amounts: Float[Any, " K"]
+    """What the limits are made of: τ, δ or η."""
+    buffer: Float[Any, ""]
+    tolerance: Float[Any, ""]
+
+
+class Sets(NamedTuple):
+    """Acceptable actions, K+1 masks ``[…,A]``: entry k is what objective k chooses from."""
+
+    strict: tuple[Bool[Any, "... A"], ...]
+    wide: tuple[Bool[Any, "... A"], ...]
+    """The same, enlarged by the buffer of `informed` (Π̂ in the paper)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A member of the family. Meaningless combinations raise a ValueError; doubtful ones are allowed.
+
+    >>> Rule(optimal, absolute_slack(0.1))
+    >>> Rule(clipped, absolute_threshold(), ties="random")
+    >>> Rule(informed(buffer=0.05), absolute_threshold(), ties="by_objective")
+    """
+
+    update: Update
+    accept: Accept
+    select: Callable[[Any, tuple[Any, ...], Any], Any] = ordered
+    ties: str = "first"
+    """``"first"`` of ``action_order``, ``"random"`` (each with the same probability), or ``"by_objective"``:
+    the larger value of objective 1, then 2, …, then the first."""
+    action_order: Any = None
+    """A permutation of the actions; None is 0, 1, 2, …."""
+    tie_tolerance: float = 1e-9
+    """Values count as equal, and as reaching a limit, up to this (relative above 1)."""
+
+    def __post_init__(self) -> None:
+        if self.ties not in TIES:
+            raise ValueError(f"ties: expected one of {', '.join(TIES)}, got {self.ties!r}")
+        if not 0 <= self.tie_tolerance < math.inf:
+            raise ValueError(f"tie_tolerance: must be at least 0, got {self.tie_tolerance}")
+        if self.action_order is not None:
+            object.__setattr__(self, "action_order", tuple(self.action_order))
+        if self.action_order is not None and self.ties == "random":
+            raise ValueError("action_order: random ties are never broken by an order of actions")
+        thresholds = self.accept.by_threshold
+        if thresholds and self.select is cyclic and self.accept.amounts is None:
+            raise ValueError(
+                "accept: cyclic selection needs a threshold for the last objective too; "
+                "give absolute_threshold(last=…)"
+            )
+        if thresholds and self.select is ordered and self.accept.amounts is not None:
+            raise ValueError(
+                "accept: ordered selection never compares the last objective with a threshold; "
+                "last is for cyclic selection"
+            )
+
+    def numbers(self, order: Order) -> Numbers:
+        """The thresholds, slacks, buffer and tolerance for K objectives, checked."""
+        thresholds = np.array([*order.thresholds, math.inf])
+        if self.update.clips and (thresholds == -math.inf).any():
+            k = int(np.argmin(thresholds))
+            raise ValueError(
+                f"order: the threshold −∞ of {order.labels[k]} would clip every value to −∞; "
+                "use another update, or leave the objective out"
+            )
+        return Numbers(
+            thresholds,
+            self._amounts(order),
+            np.array(self.update.buffer),
+            np.array(self.tie_tolerance),
+        )
+
+    def _amounts(self, order: Order) -> np.ndarray:
+        given, count = self.accept.amounts, len(order)
+        if self.accept.by_threshold:
+            last = math.inf if given is None else given
+            return np.array([*order.thresholds, last], dtype=float)
+        if not isinstance(given, tuple):
+            return np.full(count, given, dtype=float)
+        wanted = count if self.select is cyclic else count - 1
+        if len(given) != wanted:
+            which = "each objective" if self.select is cyclic else "each objective but the last"
+            raise ValueError(
+                f"accept: {self.accept.name} has {len(given)} values, "
+                f"but {count} objectives need {wanted}, one for {which}"
+            )
+        return np.array([*given, 0.0][:count], dtype=float)
+
+    def check_actions(self, count: int) -> None:
+        """Raise a ValueError unless ``action_order`` is a permutation of ``count`` actions."""
+        if self.action_order is not None and sorted(self.action_order) != list(range(count)):
+            raise ValueError(
+                f"action_order: expected the numbers 0 to {count - 1} in some order, "
+                f"got {self.action_order}"
+            )
+
+    @property
+    def structure(self) -> "Rule":
+        """The rule without its numbers: what a compiled program depends on."""
+        amounts = 0.0 if self.accept.amounts is not None else None
+        return replace(
+            self,
+            update=replace(self.update, buffer=0.0),
+            accept=replace(self.accept, amounts=amounts),
+            tie_tolerance=0.0,
+        )
+
+
+PRESETS = {
+    "gabor": Rule(clipped, absolute_threshold()),
+    "urban": Rule(optimal, absolute_slack(0.1)),
+    "relative": Rule(optimal, relative_slack(0.1)),
+    "sarsa": Rule(taken, absolute_threshold()),
+    "cyclic": Rule(optimal, absolute_slack(0.1), cyclic),
+    "informed": Rule(informed(), absolute_threshold(), ties="by_objective"),
+}
+"""The paper's variants, with slacks of 0.1 where it names none; see `preset`."""
+
+
+def preset(name: Any, **changes: Any) -> Rule:
+    """One of `PRESETS`, changed: ``preset("urban", accept=absolute_slack(0.3), ties="random")``."""
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ValueError(f"rule: expected one of {', '.join(PRESETS)} or a Rule, got {name!r}")
+    return replace(PRESETS[name], **changes)
+
+
+def find_rule(rule: Any) -> Rule:
+    """A `Rule` as it is, or the preset of that name."""
+    return rule if isinstance(rule, Rule) else preset(rule)
+
+
+def seen(rule: Rule, numbers: Numbers, table: Any) -> Any:
+    """The values that decisions are made from: the table, through ``min(τ, ·)`` if the update clips.
+
+    The table itself holds ``E[r + γ·v]`` unclipped, so that samples of it may be averaged.
+    """
+    if not rule.update.clips:
+        return table
+    xp = namespace(table)
+    return xp.minimum(table, _row(numbers.thresholds, table))
+
+
+def acceptable(rule: Rule, numbers: Numbers, q: Any, allowed: Any = None) -> Sets:
+    """The nested sets A_0 … A_K, and those enlarged by the buffer if the update is `informed`.
+
+    ``allowed`` restricts A_0; by default all actions. The sets are never empty if A_0 is not.
+    """
+    xp = namespace(q)
+    first = xp.ones_like(q[..., 0], dtype=xp.bool) if allowed is None else allowed
+    strict, wide = [first], [first]
+    for k in range(q.shape[-1]):
+        column = q[..., k]
+        best = largest(column, strict[-1])
+        limit = rule.accept.limit(best, numbers.amounts[k])
+        room = room_around(limit, numbers.tolerance)
+        if rule.update.informs:
+            wide.append(wide[-1] & (column >= limit - numbers.buffer - room))
+        strict.append(strict[-1] & (column >= limit - room))
+    return Sets(tuple(strict), tuple(wide if rule.update.informs else strict))
+
+
+def greedy(rule: Rule, numbers: Numbers, q: Any, sets: tuple[Any, ...]) -> Float[Any, "... A"]:
+    """The policy of the selection, ties broken: probabilities ``[…,A]``."""
+    xp = namespace(q)
+    chosen = rule.select(q, sets, numbers.tolerance)
+    if rule.ties == "by_objective":
+        for k in range(q.shape[-1]):
+            chosen = best_of(q[..., k], chosen, numbers.tolerance)
+    if rule.ties != "random":
+        count = q.shape[-2]
+        sequence = rule.action_order or tuple(range(count))
+        rank = xp.asarray([sequence.index(a) for a in range(count)], dtype=xp.int32)
+        place = xp.where(chosen, _row(rank, chosen), count)
+        chosen = place == xp.min(place, axis=-1, keepdims=True)
+    weight = xp.astype(chosen, q.dtype)
+    return weight / xp.sum(weight, axis=-1, keepdims=True)
+
+
+def successor_values(
+    rule: Rule, numbers: Numbers, q: Any, sets: Sets, followed: Any
+) -> Float[Any, "... K"]:
+    """What a state is worth as a successor, by the rule's update. ``[…,A,K] → […,K]``.
+
+    ``followed[…,A]`` is the policy that is followed there, or the one action taken; only `taken` uses it.
+    """
+    return rule.update.worth(q, sets.strict, followed, lambda: greedy(rule, numbers, q, sets.wide))
+
+
+def _row(vector: Any, like: Any) -> Any:
+    """A vector with as many axes as ``like``, for the last one."""
+    xp = namespace(like)
+    return xp.reshape(xp.asarray(vector), (1,) * (like.ndim - 1) + (-1,))

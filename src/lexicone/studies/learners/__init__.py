@@ -1,0 +1,1 @@
+"""Which learner succeeds where, and how dependably."""

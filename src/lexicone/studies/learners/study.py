@@ -1,0 +1,275 @@
+"""Which learner succeeds where, and how dependably: learner × task over many seeds.
+
+All learners but the paper's own have the same number of episodes and one configuration for all tasks. A cell that
+is finished is kept in the results file and read from there as long as its settings are the same.
+"""
+
+import dataclasses
+import itertools
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from lexicone import __version__
+from lexicone.learning._result import Trained
+from lexicone.learning._train import train_many
+from lexicone.learning.algos._a2c import A2C
+from lexicone.learning.algos._ppo import PPO
+from lexicone.studies.learners.judge import Judged, judge, rate_interval
+from lexicone.studies.learners.tasks import TASKS, Goal, Task, find
+from lexicone.studies.policy_gradient import write
+
+__all__ = ["LEARNERS", "Study", "all_cells", "run"]
+
+_TOGETHER = 128  # runs in one program, as far as memory is concerned
+_SNAPSHOTS = 40
+_LEFT_OUT = ("fruit-tree-6", "fruit-tree-7")  # only when asked for
+_CONES = ("ppo", "a2c")  # those for which the task ``delta`` means something
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to run."""
+
+    tasks: tuple[str, ...] = tuple(name for name in TASKS if name not in _LEFT_OUT)
+    learners: tuple[str, ...] = (
+        "reinforce",
+        "a2c",
+        "ppo",
+        "half-space",
+        "lagrangian",
+        "linear",
+        "penalty",
+    )
+    seeds: int = 10
+    episodes: int | None = None
+    """That every run learns from; the task's own number if not given."""
+    evaluation: int = 1000
+    """Episodes by which a policy is judged, actions sampled."""
+    leaves: int = 20
+    """Desired leaves of each fruit tree."""
+    ratios: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    """The sweep of linear scalarisation: objective k weighs ratio^k; the best ratio for each goal counts."""
+    key: int = 0
+
+    def check(self) -> None:
+        """Raise a ValueError for a setting that makes no sense."""
+        for name in ("seeds", "episodes", "evaluation", "leaves"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}: must be at least 1, got {value}")
+        for name, known in (("tasks", TASKS), ("learners", LEARNERS)):
+            given = getattr(self, name)
+            wrong = [each for each in given if each not in known]
+            if wrong or not given:
+                told = f"there is no {wrong[0]!r}; " if wrong else ""
+                raise ValueError(f"{name}: {told}there are {', '.join(known)}")
+        if not self.ratios or min(self.ratios) <= 0:
+            raise ValueError(f"ratios: expected positive numbers, got {self.ratios}")
+
+    def cells(self) -> list[tuple[str, str]]:
+        """(task, learner) in order; without those in which nothing could be seen."""
+        return [
+            (task, learner)
+            for task in dict.fromkeys(self.tasks)
+            for learner in dict.fromkeys(self.learners)
+            if task != "delta" or learner in _CONES
+        ]
+
+
+Variants = list[tuple[str, Any]]
+"""Learners with a label each; the best for a goal counts."""
+
+
+def _linear(task: Task, study: Study) -> Variants:
+    exponents = range(task.mdp.num_objectives)
+    return [
+        (f"ratio {r:g}", _ours(PPO, task, rule="linear", weights=tuple(r**k for k in exponents)))
+        for r in study.ratios
+    ]
+
+
+def _ours(kind: Callable[..., Any], task: Task, **settings: Any) -> Any:
+    learner = kind(criterion=task.criterion, **settings)
+    return dataclasses.replace(learner, max_steps=min(learner.max_steps, task.longest or 10**9))
+
+
+def _single(kind: Callable[..., Any], task: Task, _: Study, **settings: Any) -> Variants:
+    return [("", _ours(kind, task, **settings))]
+
+
+def _literal(task: Task, _: Study) -> Variants:
+    longest = min(task.literal.max_steps, task.longest or 10**9)
+    return [("", dataclasses.replace(task.literal, max_steps=longest))]
+
+
+LEARNERS: dict[str, Callable[[Task, Study], Variants]] = {
+    "reinforce": _literal,
+    "a2c": partial(_single, A2C),
+    "ppo": partial(_single, PPO),
+    "half-space": partial(_single, PPO, rule="half_space"),
+    "lagrangian": partial(_single, PPO, rule="lagrangian"),
+    "linear": _linear,
+    "penalty": partial(_single, PPO, rule="penalty"),
+}
+"""How each is made for a task; all but the first two are PPO with one of the rules of `lexicone.baselines`."""
+
+
+def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str, Any]:
+    """Run the cells that ``out/results.json`` does not have yet with these settings.
+
+    The file is written after each. Returns the cells of this study, by ``"task/learner"``.
+    """
+    study.check()
+    file = out / "results.json"
+    kept = _read(file)
+    results: dict[str, Any] = {}
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    built: dict[str, Task] = {}
+    with Progress(*columns, console=console, transient=True) as progress:
+        whole = progress.add_task("cells", total=len(study.cells()))
+        for name, learner in study.cells():
+            task = built.setdefault(name, find(name, study.leaves))
+            cell = f"{name}/{learner}"
+            settings = _settings(task, learner, study)
+            if kept.get(cell, {}).get("settings") != settings:
+                part = progress.add_task(cell, total=None)
+                tell = partial(progress.update, part)
+                found = _run_cell(task, learner, study, tell) | {"settings": settings}
+                kept[cell] = {"task": name, "learner": learner, **found}
+                write(kept, file)
+                progress.remove_task(part)
+            results[cell] = kept[cell]
+            progress.advance(whole)
+    return results
+
+
+def all_cells(out: Path) -> dict[str, Any]:
+    """All cells of ``out/results.json``, in the order of tasks and learners."""
+    cells = _read(out / "results.json")
+    if not cells:
+        raise ValueError(f"out: there is no results.json with cells in {out}")
+    place = {f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNERS))}
+    return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
+
+
+def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None]) -> dict[str, Any]:
+    variants = LEARNERS[learner](task, study)
+    groups = _groups(len(task.goals), study.seeds)
+    tell(total=len(variants) * len(groups))
+    begin = time.perf_counter()
+    tried: list[list[Judged]] = [[] for _ in task.goals]
+    for label, settings in variants:
+        for group in groups:
+            goals = [task.goals[i] for i in group]
+            all_runs = _train(task, goals, settings, learner, study)
+            for i, goal, trained in zip(group, goals, all_runs, strict=True):
+                tried[i].append(judge(task, goal, label, trained, study.evaluation))
+            tell(advance=1)
+    best = [max(each, key=lambda j: (j.success.sum(), j.share.mean())) for each in tried]
+    success = np.stack([each.success for each in best])
+    rate, low, high, method = rate_interval(success)
+    gaps = np.stack([each.gap for each in best])
+    found = {
+        "title": task.title,
+        "criterion": task.criterion,
+        "seeds": study.seeds,
+        "rate": rate,
+        "interval": [low, high],
+        "interval_method": method,
+        "gap_mean": _plain(gaps.mean()),
+        "gap_median": _plain(np.median(gaps)),
+        "episodes": _episodes(task, learner, study),
+        "steps": float(np.mean([each.steps for each in best])),
+        "seconds": round(time.perf_counter() - begin, 1),
+        "goals": [
+            {
+                "label": goal.label,
+                "delta_deg": None if goal.delta is None else float(np.degrees(goal.delta)),
+                "best": [_plain(value) for value in goal.best],
+                "won": int(each.success.sum()),
+                "share": each.share.round(4).tolist(),
+                "gap": [_plain(gap) for gap in each.gap],
+                "variant": each.variant,
+            }
+            for goal, each in zip(task.goals, best, strict=True)
+        ],
+    }
+    curve = best[0].curve
+    return found if curve is None else {**found, "curve": curve}
+
+
+def _train(
+    task: Task, goals: list[Goal], settings: Any, learner: str, study: Study
+) -> list[Trained]:
+    own = task.literal_order if learner == "reinforce" else None
+    return train_many(
+        task.mdp,
+        [
+            (
+                own or goal.order,
+                settings if goal.delta is None else dataclasses.replace(settings, delta=goal.delta),
+            )
+            for goal in goals
+        ],
+        seeds=study.seeds,
+        episodes=_episodes(task, learner, study),
+        key=study.key,
+        snapshots=_SNAPSHOTS if task.curves else 0,
+    )
+
+
+def _episodes(task: Task, learner: str, study: Study) -> int:
+    own = task.literal_episodes if learner == "reinforce" else task.episodes
+    return study.episodes or own
+
+
+def _groups(goals: int, seeds: int) -> list[range]:
+    """Goals that run together: as many as memory allows, all groups of one size, so that one program serves all."""
+    fits = [size for size in range(1, goals + 1) if goals % size == 0 and size * seeds <= _TOGETHER]
+    size = max(fits, default=1)
+    return [range(begin, begin + size) for begin in range(0, goals, size)]
+
+
+def _settings(task: Task, learner: str, study: Study) -> Any:
+    """All that decides a cell's numbers, as JSON holds it."""
+    variants = LEARNERS[learner](task, study)
+    told = {
+        "version": __version__,
+        "study": {name: getattr(study, name) for name in ("seeds", "evaluation", "key")},
+        "episodes": _episodes(task, learner, study),
+        "learner": [[label, dataclasses.asdict(each)] for label, each in variants],
+        "goals": [
+            [goal.label, *map(str, (goal.order.thresholds, goal.best, goal.needs, goal.delta))]
+            for goal in task.goals
+        ],
+        "scale": None if task.scale is None else list(task.scale),
+        "literal_order": str(task.literal_order) if learner == "reinforce" else None,
+    }
+    return json.loads(json.dumps(told))
+
+
+def _plain(value: Any) -> float | str:
+    return float(f"{value:.6g}") if np.isfinite(value) else str(float(value))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.exists():
+        return {}
+    try:
+        return json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: cannot be read ({error}); move it away to start anew") from None

@@ -1,0 +1,1 @@
+"""Where thresholded Q-learning works and fails: the paper's claims, computed."""

@@ -1,0 +1,74 @@
+"""Fruit Tree Navigation (Yang et al. 2019): walk down a full binary tree to one of its fruits."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lexicone.models._mdp import MDP
+from lexicone.tasks._mo_gymnasium_tables import fruits as read_fruits
+
+__all__ = ["fruit_tree"]
+
+_NUTRIENTS = ("protein", "carbs", "fats", "vitamins", "minerals", "water")
+
+
+def fruit_tree(
+    depth: int = 5,
+    *,
+    fruits: Any = None,
+    seed: int | None = None,
+    num_objectives: int = 6,
+    objectives: Sequence[int] | None = None,
+) -> MDP:
+    """A tree with ``2^depth`` fruits; actions are Left and Right; a fruit is paid on arrival.
+
+    By default the fruits of mo-gymnasium's table (depth 5, 6 or 7, six nutrients). ``seed`` gives
+    random fruits instead, ``num_objectives`` non-negative numbers of length 10 each, for any
+    depth; ``fruits`` are your own, ``[2^depth, K]``. ``objectives`` lists which columns to keep,
+    most important first. States are numbered in heap order: the children of i are 2i+1 and 2i+2.
+    """
+    if depth < 1:
+        raise ValueError(f"depth: must be at least 1, got {depth}")
+    names: tuple[str, ...] | None = None
+    if fruits is not None:
+        leaves = np.asarray(fruits, dtype=float)
+    elif seed is not None:
+        if num_objectives < 1:
+            raise ValueError(f"num_objectives: must be at least 1, got {num_objectives}")
+        leaves = np.abs(np.random.default_rng(seed).normal(size=(2**depth, num_objectives)))
+        leaves *= 10 / np.linalg.norm(leaves, axis=1, keepdims=True)
+    else:
+        leaves, names = read_fruits(depth), _NUTRIENTS
+    if leaves.ndim != 2 or leaves.shape[0] != 2**depth or leaves.shape[1] == 0:
+        raise ValueError(
+            f"fruits: expected shape [{2**depth}, K] for depth {depth}, got {leaves.shape}"
+        )
+    if objectives is not None:
+        bad = [k for k in objectives if not 0 <= k < leaves.shape[1]]
+        if bad or len(set(objectives)) != len(objectives) or not len(objectives):
+            raise ValueError(
+                f"objectives: expected different columns from 0 to {leaves.shape[1] - 1}, "
+                f"got {list(objectives)}"
+            )
+        leaves = leaves[:, list(objectives)]
+        names = None if names is None else tuple(names[k] for k in objectives)
+
+    inner, total = 2**depth - 1, 2 ** (depth + 1) - 1
+    next_state = np.arange(total).repeat(2).reshape(total, 2, 1)
+    next_state[:inner, :, 0] = 2 * np.arange(inner)[:, None] + np.array([1, 2])
+    arrival = np.zeros((total, leaves.shape[1]))
+    arrival[inner:] = leaves
+    reward = arrival[next_state]
+    reward[inner:] = 0.0
+    level = np.floor(np.log2(np.arange(total) + 1)).astype(int)
+    return MDP(
+        next_state=next_state,
+        probability=np.ones(next_state.shape),
+        reward=reward,
+        initial=(np.arange(total) == 0).astype(float),
+        terminal=np.arange(total) >= inner,
+        state_names=tuple(f"({row},{i + 1 - 2**row})" for i, row in enumerate(level.tolist())),
+        action_names=("Left", "Right"),
+        objective_names=names,
+    )

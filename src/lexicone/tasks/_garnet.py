@@ -1,0 +1,72 @@
+"""Garnets (Archibald et al. 1995): random models of any size."""
+
+import numpy as np
+
+from lexicone.models._mdp import MDP
+
+__all__ = ["garnet"]
+
+
+def garnet(
+    num_states: int = 100,
+    num_actions: int = 4,
+    num_successors: int = 3,
+    num_objectives: int = 3,
+    *,
+    terminal_states: int = 0,
+    seed: int = 0,
+) -> MDP:
+    """Each state and action has different random successors and random rewards in [0, 1).
+
+    Probabilities are the gaps between sorted uniform numbers. The last ``terminal_states`` states
+    are terminal; episodes start in state 0.
+    """
+    sizes = {
+        "num_states": num_states,
+        "num_actions": num_actions,
+        "num_successors": num_successors,
+        "num_objectives": num_objectives,
+    }
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name}: must be at least 1, got {size}")
+    if num_successors > num_states:
+        raise ValueError(
+            f"num_successors: {num_states} states have no {num_successors} different successors"
+        )
+    if not 0 <= terminal_states < num_states:
+        raise ValueError(
+            f"terminal_states: must be at least 0 and below {num_states}, got {terminal_states}"
+        )
+    rng = np.random.default_rng(seed)
+    rows = num_states * num_actions
+    next_state = _distinct(rng, rows, num_successors, num_states)
+    cuts = np.sort(rng.random((rows, num_successors - 1)), axis=1)
+    probability = np.diff(cuts, axis=1, prepend=0.0, append=1.0)
+    reward = rng.random((rows, 1, num_objectives)).repeat(num_successors, axis=1)
+    shape = (num_states, num_actions, num_successors)
+    next_state, probability = next_state.reshape(shape), probability.reshape(shape)
+    reward = reward.reshape(*shape, num_objectives)
+    terminal = np.arange(num_states) >= num_states - terminal_states
+    next_state[terminal] = np.flatnonzero(terminal)[:, None, None]
+    reward[terminal] = 0.0
+    return MDP(
+        next_state=next_state,
+        probability=probability,
+        reward=reward,
+        initial=(np.arange(num_states) == 0).astype(float),
+        terminal=terminal,
+    )
+
+
+def _distinct(rng: np.random.Generator, rows: int, width: int, count: int) -> np.ndarray:
+    """``[rows, width]`` numbers below ``count``, different within a row (or else drawn again)."""
+    if 2 * width > count:
+        return np.argsort(rng.random((rows, count)), axis=1)[:, :width]
+    drawn = rng.integers(count, size=(rows, width))
+    while True:
+        ordered = np.sort(drawn, axis=1)
+        again = np.flatnonzero((np.diff(ordered, axis=1) == 0).any(axis=1))
+        if not len(again):
+            return drawn
+        drawn[again] = rng.integers(count, size=(len(again), width))

@@ -1,0 +1,57 @@
+"""Slippery random grids of any size, for tests of scale: hazards of several kinds, and time."""
+
+import numpy as np
+
+from lexicone.models._mdp import MDP, Layout
+from lexicone.tasks._moves import ACTIONS, moves_on, with_slip
+
+__all__ = ["grid"]
+
+
+def grid(
+    rows: int = 10,
+    columns: int | None = None,
+    num_objectives: int = 3,
+    *,
+    slip: float = 0.2,
+    density: float = 0.3,
+    seed: int = 0,
+) -> MDP:
+    """From the top left to the bottom right corner of ``rows × columns`` tiles.
+
+    Objectives 1 … K−1 are hazards: each kind covers a random part ``density`` of the tiles and
+    costs a random amount in [0, 1) on arrival. Objective K is time: −1 for each step. With
+    probability ``slip`` the agent moves to a side of where it meant to go, either with one half;
+    moves off the grid stay in place.
+    """
+    columns = rows if columns is None else columns
+    if rows < 1 or columns < 1 or rows * columns < 2:
+        raise ValueError(f"rows: need at least two tiles, got {rows} × {columns}")
+    if num_objectives < 1:
+        raise ValueError(f"num_objectives: must be at least 1, got {num_objectives}")
+    if not 0 <= density <= 1:
+        raise ValueError(f"density: must be between 0 and 1, got {density}")
+    total = rows * columns
+    rng = np.random.default_rng(seed)
+    hazard = rng.random((total, num_objectives - 1))
+    hazard *= rng.random(hazard.shape) < density
+    hazard[[0, -1]] = 0.0
+    arrival = np.concatenate([-hazard, -np.ones((total, 1))], axis=1)
+
+    cells, target = moves_on(np.ones((rows, columns), dtype=bool))
+    target[-1] = total - 1
+    next_state, probability = with_slip(target, slip)
+    reward = arrival[next_state]
+    reward[-1] = 0.0
+    tiles = np.where(hazard.any(axis=1), "h", ".").reshape(rows, columns)
+    tiles[0, 0], tiles[-1, -1] = "S", "G"
+    return MDP(
+        next_state=next_state,
+        probability=probability,
+        reward=reward,
+        initial=(np.arange(total) == 0).astype(float),
+        terminal=np.arange(total) == total - 1,
+        action_names=ACTIONS,
+        objective_names=(*(f"hazard {k + 1}" for k in range(num_objectives - 1)), "time"),
+        layout=Layout(tuple("".join(line) for line in tiles), cells),
+    )

@@ -1,0 +1,370 @@
+import math
+
+import jaxtyping
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lexicone.criteria import _constrained_learners as constrained_learners
+from lexicone.criteria import _lagrangian as lagrangian
+from lexicone.criteria._augment import augment
+from lexicone.criteria._constrained import Answer
+from lexicone.criteria._constrained_learners import Learner
+from lexicone.criteria._search import search
+from lexicone.exact._solve import Status, solve
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+from lexicone.tasks import garnet, maze, road_trip, space_traders
+from tests.helpers.commands import modules_after
+from tests.helpers.small_models import (
+    KINDS,
+    deterministic_values,
+    draw_order,
+    drawn,
+    many,
+    random_model,
+    small_models,
+)
+
+several = settings(max_examples=max(40, settings().max_examples), deadline=None)
+STRATEGIES = ("one_by_one", "binary", "dynamic")
+
+
+def close(a, b):
+    return np.allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+def chain(limits, best):
+    """One step, whose first action pays objective i ``best[i]`` and the second nothing; with thresholds ``limits``."""
+    mdp = drawn(2, {0: [(1, best), (1, [0.0] * len(best))]}, terminal=(1,))
+    return mdp, Order(limits)
+
+
+def some_values(mdp, gamma, seed):
+    """The values of six deterministic policies."""
+    rng = np.random.default_rng(seed)
+    policies = rng.integers(mdp.num_actions, size=(6, mdp.num_states))
+    return np.array([evaluate(mdp, policy, gamma) for policy in policies])
+
+
+class TestEqualsSolve:
+    @many
+    @given(
+        st.data(),
+        small_models(KINDS, max_objectives=5),
+        st.sampled_from([0.5, 0.9, 0.99]),
+    )
+    def test_discounted(self, data, recipe, gamma):
+        mdp = random_model(*recipe)
+        order = draw_order(data.draw, some_values(mdp, gamma, recipe[0]))
+        exact = solve(mdp, order, gamma)
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy, gamma=gamma)
+            assert found.status == exact.status
+            assert close(found.key, exact.key)
+            assert close(evaluate(mdp, found.policy, gamma), found.values)
+            assert (found.satisfied == exact.satisfied).all()
+
+    @several
+    @given(st.data(), small_models(KINDS, max_objectives=5))
+    def test_undiscounted(self, data, recipe):
+        mdp = random_model(*recipe)
+        order = draw_order(data.draw, some_values(mdp, 1.0, recipe[0]))
+        exact = solve(mdp, order)
+        attained = {Status.OPTIMAL, Status.NEEDS_MEMORY}
+        solved = {*attained, Status.SUPREMUM}
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            if found.status in solved:
+                assert (found.stay is None) == (found.status != Status.NEEDS_MEMORY)
+            if exact.status not in solved:
+                assert (found.status, found.message) == (exact.status, exact.message)
+            else:
+                assert found.status in solved
+            if {found.status, exact.status} <= attained:
+                assert close(found.key, exact.key)
+                assert (found.satisfied == exact.satisfied).all()
+
+    @several
+    @given(st.data(), small_models(("costs", "some costs"), max_objectives=4))
+    def test_by_episodes(self, data, recipe):
+        mdp = random_model(*recipe)
+        order = draw_order(data.draw, np.round(some_values(mdp, 1.0, recipe[0]), 1))
+        try:
+            model = augment(mdp, order, max_states=300)
+        except ValueError:
+            return  # real-valued costs may take too many budgets
+        exact = solve(model, order)
+        found = search(mdp, order, criterion="episode", max_states=300)
+        assert found.status == exact.status
+        if exact.status is Status.OPTIMAL:
+            assert close(found.key, exact.key)
+            assert (found.satisfied <= (found.policy.chances.rates >= 1 - 1e-4)).all()
+
+    def test_large_models_use_columns(self):
+        mdp = garnet(400, num_objectives=4, seed=3)
+        order = Order([52.0, 49.0, 60.0])
+        exact = solve(mdp, order, 0.99)
+        assert close(search(mdp, order, "binary", gamma=0.99).key, exact.key)
+
+
+class TestWhatThePaperLeavesOut:
+    def test_the_objective_behind_the_prefix_is_maximised_and_kept(self):
+        """τ_1 can be met, τ_2 cannot. To stop at the prefix would take the last objective's 9 at a cost."""
+        edges = {0: [(1, [1.0, 2.0, 0.0]), (1, [1.0, 1.0, 9.0]), (1, [0.0, 3.0, 9.0])]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([1.0, 5.0])
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            np.testing.assert_allclose(found.values, [1.0, 2.0, 0.0], atol=1e-8)
+            assert found.satisfied.tolist() == [True, False]
+
+    def test_what_comes_behind_a_missed_objective_still_has_its_threshold(self):
+        edges = {0: [(1, [1.0, 4.0, 1.0]), (1, [1.0, 6.0, 0.0]), (1, [0.0, 9.0, 9.0])]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([2.0, 5.0])
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            np.testing.assert_allclose(found.key, [1.0, 5.0, 0.5], atol=1e-8)
+
+
+class TestForEver:
+    def test_what_the_last_solution_pays_for_ever_is_not_met(self):
+        """The best of objective 1 goes round for ever; what that costs of objective 2 is not 0."""
+        edges = {0: [(0, [0.0, -1.0, -1.0]), (1, [-1.0, -1.0, -1.0])]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([-2.0, -0.5])
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            assert found.status == "optimal"
+            assert found.satisfied.tolist() == [True, False]
+            np.testing.assert_allclose(found.values, [-1.0, -1.0, -1.0], atol=1e-9)
+        first = search(mdp, order, "one_by_one").trace[0]
+        np.testing.assert_array_equal(first.values, [0.0, np.nan, np.nan])
+
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_staying_half_the_time(self, strategy):
+        """As in `solve`: a coin decides once whether to end, which no stationary policy can."""
+        mdp = drawn(2, {0: [(0, (0.0, 0.0)), (1, (-10.0, 5.0))]}, [1])
+        found, exact = search(mdp, Order([-5.0]), strategy), solve(mdp, Order([-5.0]))
+        assert found.status == exact.status == "needs memory"
+        np.testing.assert_allclose(found.values, [-5.0, 2.5], atol=1e-9)
+        np.testing.assert_allclose(found.stay, exact.stay, atol=1e-9)
+        assert found.satisfied.tolist() == [True]
+        assert evaluate(mdp, found.policy)[0] == -10.0  # what the policy alone would do
+
+    def test_thresholds_beyond_what_linear_programs_call_infinite(self):
+        for threshold in (1e21, 1e300):
+            for strategy, criterion in (("binary", "expected"), ("dynamic", "episode")):
+                found = search(road_trip(), Order([threshold]), strategy, criterion=criterion)
+                assert found.status == "optimal"
+                np.testing.assert_allclose(found.values, [-2.0, 2.0], atol=1e-9)
+                assert not found.satisfied[0]
+
+
+class TestSubproblems:
+    @pytest.mark.parametrize("count", [2, 4, 8, 16, 32])
+    @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+    def test_how_many(self, count, share):
+        """The first thresholds can be met, the next is missed and so are all behind it (which are then infinite)."""
+        met = round(share * (count - 1))
+        limits = [1.0] * met + ([2.0] + [-math.inf] * (count - 2 - met) if met < count - 1 else [])
+        mdp, order = chain(limits, [1.0] * count)
+        used = {s: search(mdp, order, s).subproblems for s in STRATEGIES}
+        decided = met + 1 + (met < count - 1)
+        assert used["one_by_one"] == decided
+        assert used["binary"] <= math.ceil(math.log2(decided)) + 2
+        assert used["dynamic"] <= 3
+        assert close(search(mdp, order, "binary").key, solve(mdp, order).key)
+
+    @pytest.mark.parametrize("every", [1, 2, 3])
+    def test_many_misses(self, every):
+        """Each ``every``-th threshold is missed: binary search is not much worse than one by one."""
+        count = 17
+        limits = [2.0 if i % every == every - 1 else 1.0 for i in range(count - 1)]
+        mdp, order = chain(limits, [1.0] * count)
+        used = {s: search(mdp, order, s).subproblems for s in STRATEGIES}
+        most = {1: count + 4, 2: 1.5 * count + 4, 3: count}[every]
+        assert used["one_by_one"] == count
+        assert used["binary"] <= most
+        assert close(search(mdp, order, "binary").key, solve(mdp, order).key)
+
+    def test_the_first_k_together(self):
+        """Each threshold alone can be met, not all: the prefix ends where they exclude each other."""
+        edges = {0: [(1, row) for row in np.eye(4).tolist()]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([0.5, 0.4, 0.4])
+        for strategy in STRATEGIES:
+            found = search(mdp, order, strategy)
+            np.testing.assert_allclose(found.key, [0.5, 0.4, 0.1, 0.0], atol=1e-8)
+            assert found.satisfied.tolist() == [True, True, False]
+
+    def test_what_is_missed_comes_with_a_certificate(self):
+        """No policy at all has more of the weighted sum, and meeting everything would need more."""
+        missed = 0
+        for seed in range(20):
+            mdp = random_model(seed, 4, 3, 4, "any", True)
+            rows = deterministic_values(mdp, 0.9)
+            order = Order(rows.mean(axis=0)[:3] + np.array([0.3, 0.6, 0.9]))
+            found = search(mdp, order, "binary", gamma=0.9)
+            step = next(s for s in found.trace if s.answer is Answer.MISSED)
+            scalar = MDP(
+                next_state=mdp.next_state,
+                probability=mdp.probability,
+                reward=(mdp.reward @ step.weights)[..., None],
+                initial=mdp.initial,
+                terminal=mdp.terminal,
+            )
+            assert solve(scalar, Order([]), 0.9).values[0] <= step.limit + 1e-6
+            if math.isfinite(step.threshold):
+                kept = sum(step.weights[j] * f for j, f in step.floors.items())
+                assert step.threshold + kept > step.limit
+                missed += 1
+        assert missed >= 5
+
+    def test_progress_tells_each(self):
+        lines = []
+        mdp, order = chain([1.0, 1.0], [1.0, 1.0, 1.0])
+        found = search(mdp, order, "one_by_one", progress=lines.append)
+        assert len(lines) == found.subproblems == len(found.trace) == 3
+        assert lines[0] == "subproblem 1: objective 1 subject to 0 constraints: met, 1"
+
+
+class TestEdges:
+    def test_statuses_are_those_of_solve(self):
+        gains = drawn(2, {0: [(0, [0.0, 1.0]), (1, [0.0, 0.0])]}, terminal=(1,))
+        costs = drawn(1, {0: [(0, [0.0, -1.0])]})
+        for strategy in STRATEGIES:
+            assert search(gains, Order([0.0]), strategy).status == "unbounded"
+            assert search(costs, Order([0.0]), strategy).status == "divergent"
+
+    def test_starting_at_the_end(self):
+        mdp = drawn(1, {0: [(0, [0.0, 0.0])]}, terminal=(0,))
+        found = search(mdp, Order([-1.0]))
+        assert found.status == "optimal"
+        assert found.subproblems == 0
+
+    def test_thresholds_that_never_matter_cost_no_subproblem(self):
+        mdp, order = chain([-math.inf, 1.0, -math.inf], [1.0] * 4)
+        assert search(mdp, order, "one_by_one").subproblems == 2
+
+    def test_episodes_and_expectations_differ(self):
+        mdp, order = maze("extended", objectives="path"), Order([-3.0])
+        np.testing.assert_allclose(search(mdp, order).values, [-3.0, -5.2], atol=1e-8)
+        by_episode = search(mdp, order, criterion="episode")
+        np.testing.assert_allclose(by_episode.values, [-3.0, -8.0], atol=1e-8)
+        assert (by_episode.policy.table.max(axis=1) == 1).all()
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"order": Order([])}, "order: has 1 objectives"),
+            ({"order": Order([0.0], break_ties=True)}, "order: break_ties"),
+            ({"strategy": "linear"}, "strategy: expected one of"),
+            ({"solver": "simplex"}, "solver: expected one of"),
+            ({"criterion": "mean"}, "criterion: expected one of"),
+            ({"solver": "q_learning"}, "solver: Q-learning needs the budgets"),
+            ({"gamma": 1.5}, "gamma: must be"),
+            ({"tolerance": 0.0}, "tolerance: must be"),
+            ({"steps": 0}, "steps: must be"),
+            ({"seeds": 1.5}, "seeds: must be a whole number"),
+            ({"order": -10.0}, "order: expected an Order or a list"),
+            ({"criterion": "episode", "max_states": 3}, "max_states: more than 3"),
+        ],
+    )
+    def test_mistakes(self, change, message, monkeypatch):
+        monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+        with pytest.raises(ValueError, match=message):
+            search(**{"mdp": space_traders(), "order": Order([0.88]), **change})
+
+    def test_exactly_without_jax(self):
+        use = (
+            "import lexicone.criteria._augment, lexicone.cli._compare\n"
+            "from lexicone.criteria._search import search\n"
+            "from lexicone.tasks import road_trip\n"
+            "from lexicone.order import Order\n"
+            "search(road_trip(), Order([-9.0]), criterion='episode')"
+        )
+        assert modules_after(use) == "False False"
+
+
+class TestLearners:
+    def test_q_learning(self):
+        mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
+        exact = search(mdp, order, criterion="episode")
+        learned = search(
+            mdp, order, "binary", "q_learning", criterion="episode", steps=20_000, seeds=4
+        )
+        np.testing.assert_allclose(learned.key, exact.key, atol=1e-9)
+        assert learned.status == "learned"
+        assert "does not prove that there is none" in learned.message
+        again = search(
+            mdp, order, "binary", "q_learning", criterion="episode", steps=20_000, seeds=4
+        )
+        np.testing.assert_array_equal(learned.policy.table, again.policy.table)
+
+    def test_q_learning_dynamically(self):
+        mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
+        exact = search(mdp, order, criterion="episode")
+        learned = search(
+            mdp,
+            order,
+            "dynamic",
+            "q_learning",
+            criterion="episode",
+            steps=60_000,
+            seeds=4,
+            rounds=8,
+        )
+        np.testing.assert_allclose(learned.key, exact.key, atol=1e-9)
+        assert learned.subproblems == 8
+        assert learned.satisfied.tolist() == [True, False]
+
+    @pytest.mark.parametrize("strategy", ["binary", "dynamic"])
+    def test_lagrangian(self, strategy):
+        """Three ways from which only a mixture is best; nearly found, and never below the floor."""
+        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
+        mdp, order = drawn(2, edges, terminal=(1,)), Order([0.5])
+        exact = search(mdp, order)
+        np.testing.assert_allclose(exact.values, [0.5, 1.5], atol=1e-9)
+        assert solve(mdp, order, policies="deterministic").values[1] == pytest.approx(0.0)
+        learned = search(mdp, order, strategy, "lagrangian", steps=200_000, seeds=4, rounds=4)
+        assert learned.values[0] >= 0.5 - 0.02
+        assert learned.values[1] >= 1.3
+        assert "all thresholds are met" in learned.message
+
+    def test_a_floor_does_not_sink_with_what_was_found(self, monkeypatch):
+        """Policies at 0.99, 0.975 and 0.9 of τ=1: up to 0.02 only the first meets it, and the message is true."""
+        edges = {0: [(1, [0.99, 0.0]), (1, [0.975, 1.0]), (1, [0.9, 2.0])]}
+        mdp = drawn(2, edges, terminal=(1,))
+
+        class Given(Learner):
+            def learn(self, objective, floors, steps, go_on):
+                return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
+
+        monkeypatch.setattr(constrained_learners, "learner", lambda kind, *rest: Given(*rest))
+        for threshold, best, told in (
+            (1.0, [0.99, 0.0], "all thresholds are met"),
+            (1.5, [0.975, 1.0], "no policy that meets objective 1"),
+        ):
+            for strategy in STRATEGIES:
+                found = search(mdp, [threshold], strategy, "lagrangian")
+                assert told in found.message
+                assert found.satisfied.all() == ("are met" in told)
+                np.testing.assert_allclose(found.values, best)
+
+    def test_few_steps(self):
+        """A single update: its policy is the average as well."""
+        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
+        _, policies = lagrangian.learn(drawn(2, edges, terminal=(1,)), 1, {}, steps=1, seeds=4)
+        np.testing.assert_allclose(policies.sum(axis=-1), 1.0)
+        np.testing.assert_array_equal(policies[:4], policies[4:8])
+
+    def test_without_multipliers_the_floor_is_ignored(self):
+        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
+        mdp = drawn(2, edges, terminal=(1,))
+        for rates, low, high in (
+            (lagrangian.Rates(), 0.4, 0.6),
+            (lagrangian.Rates(multiplier=0.0, push=0.0), 0.0, 0.05),
+        ):
+            _, policies = lagrangian.learn(mdp, 1, {0: 0.5}, steps=100_000, seeds=4, rates=rates)
+            values = [evaluate(mdp, policy)[0] for policy in policies[4:8]]
+            assert all(low <= value <= high for value in values), values

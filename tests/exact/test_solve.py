@@ -1,0 +1,404 @@
+import jaxtyping
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lexicone.exact._solve import Status, solve
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+from lexicone.tasks import garnet, grid, maze, space_traders
+from tests.helpers.small_models import (
+    assert_no_mixture_is_better,
+    assert_not_better,
+    deterministic_values,
+    draw_order,
+    drawn,
+    many,
+    random_model,
+    small_models,
+    without_signs,
+)
+
+ONE_SIGN = ("costs", "some costs", "gains", "one sign each")
+
+
+def close(a, b, tolerance=1e-6):
+    """Equal up to the tolerance, relative where values are above 1; infinities must be the same."""
+    return np.allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+def check(solution, mdp, order, gamma):
+    """What every optimal solution keeps: its values are its policy's, few states randomise, the gap is closed."""
+    assert close(evaluate(mdp, solution.policy, gamma), solution.values, 1e-7)
+    assert close(solution.key, order.key(solution.values))
+    assert (solution.gap <= 1e-6 * np.maximum(1, np.abs(solution.bound))).all()
+    if np.isfinite(solution.values).all():
+        assert len(solution.randomises) <= len(order) - 1
+        if np.isfinite(solution.occupancy).all():
+            returns = np.einsum("sa,sak->k", solution.occupancy, mdp.expected_reward)
+            assert close(returns, solution.values, 1e-7)
+
+
+class TestNumbersOfThePaper:
+    @pytest.mark.parametrize("method", ["lp", "columns"])
+    def test_extended_maze_flips_a_coin(self, method):
+        mdp = maze("extended", objectives="path")
+        found = solve(mdp, Order([-3.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [-3.0, -5.2], atol=1e-9)
+        assert len(found.randomises) == 1
+        start = int(np.argmax(mdp.initial))
+        assert found.randomises == [start]
+        up = mdp.action_names.index("Up")
+        np.testing.assert_allclose(found.policy[start, up], 0.8, atol=1e-9)
+        np.testing.assert_allclose(found.prices, [[0.0, 1.2]], atol=1e-9)
+        assert found.criterion == "expected"
+
+    def test_extended_maze_deterministic(self):
+        mdp = maze("extended", objectives="path")
+        found = solve(mdp, Order([-3.0]), 1.0, policies="deterministic")
+        np.testing.assert_allclose(found.values, [-3.0, -8.0], atol=1e-9)
+
+    def test_space_traders(self):
+        mdp = space_traders()
+        found = solve(mdp, Order([0.88]), 1.0, policies="deterministic")
+        np.testing.assert_allclose(found.values, [0.9, -14.5], atol=1e-9)
+        names = [mdp.action_names[a] for a in found.policy.argmax(axis=1)[:2]]
+        assert names == ["Direct", "Indirect"]
+        mixed = solve(mdp, Order([0.88]), 1.0)
+        assert mixed.key[1] > -14.5
+
+
+class TestRandomModels:
+    @many
+    @given(st.data(), small_models(), st.sampled_from([0.0, 0.5, 0.9, 0.99, 0.999]))
+    def test_discounted(self, data, recipe, gamma):
+        mdp = random_model(*recipe)
+        rows = deterministic_values(mdp, gamma)
+        order = draw_order(data.draw, rows)
+        found = {m: solve(mdp, order, gamma, method=m) for m in ("lp", "columns")}
+        for solution in found.values():
+            assert solution.status is Status.OPTIMAL
+            check(solution, mdp, order, gamma)
+            assert_not_better(order, rows, solution.key)
+            assert_no_mixture_is_better(rows, order, solution.key)
+        assert close(found["lp"].key, found["columns"].key)
+
+    @many
+    @given(st.data(), small_models(ONE_SIGN))
+    def test_undiscounted_costs_and_gains(self, data, recipe):
+        mdp = random_model(*recipe)
+        rows = deterministic_values(mdp, 1.0)
+        order = draw_order(data.draw, rows)
+        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        assert found["lp"].status is found["columns"].status
+        for solution in found.values():
+            if solution.status is Status.OPTIMAL:
+                check(solution, mdp, order, 1.0)
+                assert_not_better(order, rows, solution.key)
+                assert_no_mixture_is_better(rows, order, solution.key, attained=False)
+            else:
+                assert solution.message
+        if found["lp"].status is Status.OPTIMAL:
+            assert close(found["lp"].key, found["columns"].key)
+
+    @many
+    @given(st.data(), small_models(("costs", "some costs")))
+    def test_undiscounted_costs_are_mixtures(self, data, recipe):
+        """Without gains, loops help nobody: the optimum is that of mixtures of deterministic policies."""
+        mdp = random_model(*recipe)
+        rows = deterministic_values(mdp, 1.0)
+        order = draw_order(data.draw, rows)
+        found = solve(mdp, order, 1.0)
+        if found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY):
+            assert_no_mixture_is_better(rows, order, found.key)
+        else:
+            assert found.status is Status.DIVERGENT
+            counts = np.array([t > -np.inf for t in order.thresholds] + [True])
+            ends = (rows[:, counts] > -np.inf).all(axis=1)
+            if ends.any():  # some policies have totals, but lose something more important
+                best = max(map(tuple, np.asarray(order.key(rows[ends]))))
+                assert_not_better(order, np.array([best]), found.key)
+
+    @many
+    @given(st.data(), small_models(("ties", "any")))
+    def test_undiscounted_any_signs(self, data, recipe):
+        mdp = random_model(*recipe)
+        rows = deterministic_values(mdp, 1.0)
+        total = np.isfinite(deterministic_values(without_signs(mdp), 1.0)).all(axis=1)
+        order = draw_order(data.draw, rows)
+        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        solved = {Status.OPTIMAL, Status.NEEDS_MEMORY}
+        statuses = {solution.status for solution in found.values()}
+        assert len(statuses - solved) + bool(statuses & solved) == 1
+        if statuses <= solved:
+            assert close(found["lp"].key, found["columns"].key)
+            for solution in found.values():
+                if solution.status is Status.OPTIMAL:
+                    assert close(evaluate(mdp, solution.policy, 1.0), solution.values)
+                if total.any():
+                    assert_not_better(order, rows[total], solution.key)
+
+    @many
+    @given(st.data(), small_models(("any",), max_objectives=3), st.sampled_from([0.5, 0.9]))
+    def test_break_ties(self, data, recipe, gamma):
+        mdp = random_model(*recipe)
+        rows = deterministic_values(mdp, gamma)
+        order = Order(draw_order(data.draw, rows).thresholds, break_ties=True)
+        found = solve(mdp, order, gamma)
+        assert found.status is Status.OPTIMAL
+        assert_not_better(order, rows, found.key)
+
+
+class TestThresholds:
+    def test_minus_infinity_never_matters(self):
+        mdp = random_model(3, 4, 3, 3, "any", False)
+        found = solve(mdp, Order([-np.inf, -np.inf]), 0.9)
+        alone = deterministic_values(mdp, 0.9)[:, 2].max()
+        np.testing.assert_allclose(found.values[2], alone, atol=1e-8)
+
+    def test_plus_infinity_maximises(self):
+        mdp = random_model(3, 4, 3, 3, "any", False)
+        found = solve(mdp, Order([np.inf, np.inf]), 0.9)
+        best = max(map(tuple, deterministic_values(mdp, 0.9)))
+        np.testing.assert_allclose(found.values, best, atol=1e-7)
+        assert not found.satisfied.any()
+
+    def test_an_objective_that_misses_its_threshold_is_kept(self):
+        """The first cannot reach 5; giving up on it would gain 10 of the second."""
+        mdp = drawn(3, {0: [(2, (1, 0)), (2, (0, 10))]}, [2])
+        found = solve(mdp, Order([5.0]), 1.0)
+        np.testing.assert_allclose(found.values, [1.0, 0.0])
+        assert not found.satisfied[0]
+
+    def test_an_unmet_middle_objective_is_kept_too(self):
+        rewards = [(1, 0, 9), (1, 2, 0), (0, 5, 5)]
+        mdp = drawn(2, {0: [(1, r) for r in rewards]}, [1])
+        np.testing.assert_allclose(solve(mdp, Order([1.0, 4.0])).values, [1, 2, 0], atol=1e-9)
+        np.testing.assert_allclose(solve(mdp, Order([0.5, 3.0])).values, [0.5, 3, 4.75], atol=1e-9)
+
+    @pytest.mark.parametrize("method", ["lp", "columns"])
+    @pytest.mark.parametrize("seed", range(6))
+    def test_prices_are_slopes(self, seed, method):
+        mdp = random_model(seed, 5, 3, 3, "any", False)
+        rows = deterministic_values(mdp, 0.9)
+        order = [
+            np.quantile(rows[:, 0], 0.7),
+            np.quantile(rows[:, 1], 0.8 if seed % 2 else 1) + seed % 2 * 0,
+        ]
+        if seed % 3 == 0:
+            order[1] = rows[:, 1].max() + 1  # the second is maximised, and moves with the first
+        step = 1e-5
+        here = solve(mdp, Order(order), 0.9, method=method)
+        for j in range(2):
+            moved = list(order)
+            moved[j] += step
+            there = solve(mdp, Order(moved), 0.9, method=method)
+            slope = -(there.key[2] - here.key[2]) / step
+            np.testing.assert_allclose(here.prices[j, 2], slope, atol=1e-3 * max(1, abs(slope)))
+        moved = [order[0] + step, order[1]]
+        there = solve(mdp, Order(moved), 0.9, method=method)
+        slope = -(there.key[1] - here.key[1]) / step
+        np.testing.assert_allclose(here.prices[0, 1], slope, atol=1e-3 * max(1, abs(slope)))
+
+    def test_scale_of_rewards_does_not_matter(self):
+        mdp = random_model(5, 4, 3, 2, "any", False)
+        middle = float(np.median(deterministic_values(mdp, 0.9)[:, 0]))
+        plain = solve(mdp, Order([middle]), 0.9)
+        factors = np.array([1e6, 1e-4])
+        dense = mdp.to_dense()
+        scaled = type(mdp).from_dense(
+            dense.transition, dense.reward * factors, dense.initial, dense.terminal
+        )
+        large = solve(scaled, Order([middle * 1e6]), 0.9)
+        np.testing.assert_allclose(large.values, plain.values * factors, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["lp", "columns"])
+class TestForEver:
+    """γ=1: loops that pay nothing, gains, costs, and those that no stationary policy can use well."""
+
+    def test_staying_where_nothing_is_paid(self, method):
+        mdp = drawn(2, {0: [(0, (0, 0)), (1, (-10, 5))]}, [1])
+        found = solve(mdp, Order([0.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [0, 0], atol=1e-12)
+
+    def test_staying_with_probability_one_half_needs_memory(self, method):
+        mdp = drawn(2, {0: [(0, (0, 0)), (1, (-10, 5))]}, [1])
+        found = solve(mdp, Order([-5.0]), 1.0, method=method)
+        assert found.status is Status.NEEDS_MEMORY
+        np.testing.assert_allclose(found.values, [-5, 2.5], atol=1e-9)
+        np.testing.assert_allclose(found.stay, [0.5, 0], atol=1e-9)
+
+    def test_staying_elsewhere_needs_none(self, method):
+        mdp = drawn(3, {0: [(1, (0, 0)), (2, (-10, 5))], 1: [(1, (0, 0)), (0, (0, 0))]}, [2])
+        found = solve(mdp, Order([-5.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        assert found.stay is None
+        np.testing.assert_allclose(evaluate(mdp, found.policy, 1.0), [-5, 2.5], atol=1e-9)
+        assert found.randomises == [0]
+
+    def test_a_loop_that_costs_a_later_objective(self, method):
+        mdp = drawn(2, {0: [(0, (0, -1)), (1, (-1, -3))]}, [1])
+        stuck = solve(mdp, Order([0.0]), 1.0, method=method)
+        assert stuck.status is Status.DIVERGENT
+        assert "objective 2" in stuck.message
+        np.testing.assert_allclose(stuck.values, [0, -np.inf])
+        leaves = solve(mdp, Order([-1.0]), 1.0, method=method)
+        assert leaves.status is Status.OPTIMAL
+        np.testing.assert_allclose(leaves.values, [-1, -3])
+
+    def test_an_unreachable_goal(self, method):
+        mdp = drawn(3, {0: [(1, (0, -1))], 1: [(0, (0, -1))]}, [2])
+        found = solve(mdp, Order([0.0]), 1.0, method=method)
+        assert found.status is Status.DIVERGENT
+        assert "objective 2" in found.message
+
+    def test_unbounded_objectives_are_named(self, method):
+        mdp = drawn(2, {0: [(0, (0, 1)), (1, (0, 0))]}, [1])
+        found = solve(mdp, Order({"safety": 0.0, "profit": None}), 1.0, method=method)
+        assert found.status is Status.UNBOUNDED
+        assert "objective 2 (profit)" in found.message
+        first = drawn(2, {0: [(0, (1, -1)), (1, (0, 0))]}, [1])
+        found = solve(first, Order([np.inf]), 1.0, method=method)
+        assert found.status is Status.UNBOUNDED
+        assert "objective 1" in found.message
+
+    def test_going_round_until_the_threshold_is_met(self, method):
+        mdp = drawn(2, {0: [(0, (1, -1)), (1, (0, 0))]}, [1])
+        found = solve(mdp, Order([5.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(evaluate(mdp, found.policy, 1.0), [5, -5], atol=1e-8)
+
+    def test_gains_for_ever_meet_any_threshold(self, method):
+        mdp = drawn(1, {0: [(0, (1, 0, 0)), (0, (0, 1, 0))]})
+        found = solve(mdp, Order([5.0, 7.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [np.inf, np.inf, 0])
+        assert found.satisfied.all()
+
+    def test_gains_with_costs_in_between(self, method):
+        mdp = drawn(2, {0: [(1, (2, 0))], 1: [(0, (-1, 0))]})
+        found = solve(mdp, Order([5.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [np.inf, 0])
+        assert solve(mdp, Order([np.inf]), 1.0, method=method).status is Status.UNBOUNDED
+
+    def test_a_gain_that_costs_more_important_things_is_not_unbounded(self, method):
+        mdp = drawn(3, {0: [(2, (0, 0)), (1, (-1, 0))], 1: [(1, (0, 1)), (2, (0, 0))]}, [2])
+        found = solve(mdp, Order([0.0]), 1.0, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [0, 0], atol=1e-9)
+        assert solve(mdp, Order([-0.5]), 1.0, method=method).status is Status.UNBOUNDED
+
+    def test_a_supremum_that_no_policy_attains(self, method):
+        mdp = drawn(3, {0: [(2, (0, 10)), (1, (0, 0))], 1: [(1, (1, 0)), (2, (0, 0))]}, [2])
+        found = solve(mdp, Order([5.0]), 1.0, method=method)
+        assert found.status is Status.SUPREMUM
+        assert "objective 2" in found.message
+        np.testing.assert_allclose(found.bound, [5, 10])
+        values = evaluate(mdp, found.policy, 1.0)
+        np.testing.assert_allclose(values, found.values, atol=1e-7)
+        assert values[0] >= 5 - 1e-6
+        assert 9.99 < values[1] < 10
+
+    def test_loops_whose_rewards_cancel_have_no_total(self, method):
+        mdp = drawn(2, {0: [(1, (1, 0))], 1: [(0, (-1, 0))]})
+        found = solve(mdp, Order([0.2]), 1.0, method=method)
+        assert found.status is Status.DIVERGENT
+        assert "cancel" in found.message
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        ("mdp", "seed"),
+        [(garnet(150, 3, 3, 3, seed=1), 1), (grid(12, seed=2), 2)],
+        ids=["garnet", "grid"],
+    )
+    def test_methods_agree(self, mdp, seed):
+        best = [solve(mdp, Order([np.inf if k == 0 else -np.inf, -np.inf]), 0.95) for k in range(2)]
+        thresholds = [0.5 * (best[0].values[0] + best[1].values[0]), -np.inf]
+        thresholds[1] = solve(mdp, Order(thresholds), 0.95).values[1] * 0.999
+        order = Order(thresholds)
+        found = {m: solve(mdp, order, 0.95, method=m) for m in ("lp", "columns")}
+        assert close(found["lp"].key, found["columns"].key)
+        for solution in found.values():
+            check(solution, mdp, order, 0.95)
+
+    def test_a_larger_model_by_columns(self):
+        mdp = grid(60, seed=3)
+        order = Order([-4.0, -3.0])
+        lines = []
+        found = solve(mdp, order, 0.99, progress=lines.append)
+        assert found.method == "columns"
+        assert found.status is Status.OPTIMAL
+        check(found, mdp, order, 0.99)
+        assert any("policies" in line for line in lines)
+
+    def test_undiscounted_large(self):
+        mdp = grid(25, seed=4)
+        order = Order([-1.0, -1.5])
+        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        assert close(found["lp"].key, found["columns"].key)
+        for solution in found.values():
+            check(solution, mdp, order, 1.0)
+
+    def test_start_in_a_terminal_state(self):
+        mdp = drawn(1, {0: [(0, (0, 0))]}, [0])
+        found = solve(mdp, Order([1.0]))
+        np.testing.assert_allclose(found.values, [0, 0])
+        assert found.status is Status.OPTIMAL
+        assert not found.satisfied[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "blamed"),
+    [
+        ({"order": Order([1.0, 2.0])}, "order"),
+        ({"order": [1.0]}, "order"),
+        ({"mdp": "maze"}, "mdp"),
+        ({"gamma": 1.5}, "gamma"),
+        ({"gamma": float("nan")}, "gamma"),
+        ({"policies": "pure"}, "policies"),
+        ({"method": "simplex"}, "method"),
+        ({"tolerance": 0.0}, "tolerance"),
+    ],
+)
+def test_mistakes_are_named(arguments, blamed, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    given_arguments = {"mdp": space_traders(), "order": Order([0.88]), **arguments}
+    with pytest.raises(ValueError, match=f"^{blamed}:"):
+        solve(**given_arguments)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e10])
+@pytest.mark.parametrize("reachable", [True, False])
+@pytest.mark.parametrize(
+    "how", [{"policies": "deterministic"}, {"method": "lp"}, {"method": "columns"}]
+)
+def test_rewards_far_larger_than_the_optimum(far, reachable, how):
+    """Differences of 1 decide, beside a choice that costs ``far``, or a state that nobody comes to."""
+    first = np.array([-far if reachable else -4.0, -1.0, -3.0, -2.0])
+    reward = np.zeros((6, 4, 1, 2))
+    reward[0, :, 0] = np.stack([first, [0.0, 5.0, 9.0, 7.0]], axis=1)
+    reward[5, :, 0, 0] = -far
+    target = np.broadcast_to(np.arange(6)[:, None, None], (6, 4, 1)).copy()
+    target[0, :, 0], target[5] = [1, 2, 3, 4], 1
+    mdp = MDP(
+        next_state=target,
+        probability=np.ones((6, 4, 1)),
+        reward=reward,
+        initial=np.eye(6)[0],
+        terminal=np.array([False, True, True, True, True, False]),
+    )
+    for gamma in (0.9, 1.0):
+        found = solve(mdp, Order([np.inf]), gamma, **how)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [-1, 5], atol=1e-6)
+        found = solve(mdp, Order([-2.5]), gamma, **how)
+        assert found.status is Status.OPTIMAL
+        best = [-2.0, 7.0] if "policies" in how else [-2.5, 8.0]
+        np.testing.assert_allclose(found.values, best, atol=1e-6)

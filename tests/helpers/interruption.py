@@ -1,0 +1,32 @@
+"""Trainings that are killed on the way, for the tests of resuming."""
+
+from contextlib import contextmanager
+from unittest import mock
+
+import pytest
+
+from lexicone.learning import _loop as pieces
+
+
+class Killed(Exception):
+    pass
+
+
+@contextmanager
+def killed_after(looks):
+    """What is trained inside saves its state after every piece, and dies when it is looked at once more."""
+    left, in_pieces = iter(range(looks)), pieces._in_pieces
+
+    def fragile(run, total, go_on, save, show):
+        def look(run):
+            if next(left, None) is None:
+                raise Killed
+            show(run)
+
+        return in_pieces(run, total, go_on, save, look)
+
+    with (
+        mock.patch.multiple(pieces, _in_pieces=fragile, _SAVE=0.0),
+        pytest.raises(Killed),
+    ):
+        yield
