@@ -35,9 +35,10 @@ test: lint types  ## install the development extra, then lint, type check and te
 test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto --dist loadfile
 
-lint: $(VENV)/.installed-dev  ## ruff: lint and format check
+lint: $(VENV)/.installed-dev  ## ruff: lint and format check; rooms import downwards only
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
 	$(BIN)/ruff check --fix $(CHECKED)

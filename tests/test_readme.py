@@ -19,9 +19,9 @@ def test_the_example_runs_and_prints_what_it_says(capsys):
     assert (found["t"].evaluate(100).success >= 0.9).all()
 
 
-def test_the_table_names_files_that_exist():
+def test_the_map_names_every_room():
     rows = README.split("## Where to find what")[1].split("\n## ")[0]
-    files = re.findall(r"`([\w/]+\.py|\w+/)`", rows)
-    assert len(files) >= 10
-    for name in files:
-        assert (ROOT / "src" / "lexicone" / name).exists(), name
+    named = re.findall(r"^\| `([\w/.]+)`", rows, flags=re.MULTILINE)
+    package = ROOT / "src" / "lexicone"
+    rooms = [f"{path.parent.name}/" for path in package.glob("[a-z]*/__init__.py")]
+    assert sorted(named) == sorted([*rooms, "order.py"])

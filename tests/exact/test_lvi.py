@@ -66,7 +66,7 @@ def test_slack_and_thresholds_differ():
 
 def test_the_page_on_models_prints_what_it_says(capsys):
     """All its examples, one after the other: statuses, prices, and where slack and thresholds differ."""
-    page = (Path(__file__).parent.parent / "docs" / "models.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     exec("\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 12

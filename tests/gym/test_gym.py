@@ -289,6 +289,7 @@ def test_what_cannot_be_enumerated_says_why(env, options, message):
 
 def test_without_gymnasium_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    monkeypatch.delitem(sys.modules, "lexicone.gym")
+    for name in ("lexicone.gym", "lexicone.gym._env", "lexicone.gym._budget"):
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"pip install 'lexicone\[gym\]'"):
-        import lexicone.gym._env  # noqa: F401
+        import lexicone.gym  # noqa: F401

@@ -1,5 +1,16 @@
-"""Gymnasium's door: models as environments with vector rewards, and budgets in observations (extra ``gym``)."""
+"""Gymnasium's door: models as environments with vector rewards, and budgets in observations (extra ``gym``).
 
-import lazy_loader as _lazy
+Importing it registers the tasks with Gymnasium.
+"""
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+from lexicone.gym._budget import BudgetObservation
+from lexicone.gym._env import MDPEnv, MDPVectorEnv, make_env, make_vector_env, register_tasks
+
+__all__ = [
+    "BudgetObservation",
+    "MDPEnv",
+    "MDPVectorEnv",
+    "make_env",
+    "make_vector_env",
+    "register_tasks",
+]

@@ -1,6 +1,6 @@
 """Budgets in the observation of a Gymnasium environment with vector rewards (MO-Gymnasium's conventions).
 
-See `lexicone.budget_env` for what the budgets are and what clipped rewards mean.
+See `lexicone.criteria.with_budgets` for what the budgets are and what clipped rewards mean.
 """
 
 from numbers import Real
@@ -16,7 +16,7 @@ try:
     from gymnasium.utils import RecordConstructorArgs
 except ImportError as error:
     raise ImportError(
-        f"lexicone.gym_budget needs Gymnasium: pip install 'lexicone[gym]' ({error})"
+        f"lexicone.gym needs Gymnasium: pip install 'lexicone[gym]' ({error})"
     ) from error
 
 __all__ = ["BudgetObservation"]

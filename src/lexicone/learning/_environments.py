@@ -228,7 +228,7 @@ def _gymnasium() -> Any:
 def _make_known(gymnasium: Any, name: str, options: dict[str, Any]) -> Any:
     """The environment of that id: Gymnasium's, MO-Gymnasium's or lexicone's own."""
     if name not in gymnasium.registry:
-        importlib.import_module("lexicone.gym._env")
+        importlib.import_module("lexicone.gym")
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         with warnings.catch_warnings(), suppress(ImportError):
             warnings.simplefilter("ignore")  # what pygame says about its own imports
