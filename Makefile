@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough lint format types bench figures docs clean
+.PHONY: help demo test test-quick test-32 test-thorough lint format types bench figures docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,12 @@ demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, so
 
 test: lint types  ## install the development extra, then lint, type check and test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+test-quick: $(VENV)/.installed-dev  ## the tests that take less than some seconds each
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
+
+test-32: $(VENV)/.installed-dev  ## a core of the tests in 32 bits, JAX's default and so what users have
+	JAX_ENABLE_X64=0 $(BIN)/python -m pytest -n auto --dist loadfile -m float32
 
 test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto --dist loadfile

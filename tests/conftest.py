@@ -4,7 +4,8 @@ import tempfile
 import jax
 from hypothesis import HealthCheck, settings
 
-jax.config.update("jax_enable_x64", True)
+if "JAX_ENABLE_X64" not in os.environ:
+    jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # A program that several tests build is compiled once.
 _compiled = tempfile.TemporaryDirectory(prefix="lexicone-tests-")
