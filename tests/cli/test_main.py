@@ -11,22 +11,9 @@ def test_importing_is_light():
     assert modules_after(use) == "False False"
 
 
-def test_help_is_light():
-    use = "from lexicone.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass"
-    assert modules_after(use) == "False False"
-
-
 def test_the_function_keeps_its_name_when_its_module_is_imported():
     use = "import lexicone.directions._maximize, lexicone as lx; assert callable(lx.maximize)"
     assert modules_after(use) == "True False"
-
-
-@pytest.mark.parametrize("command", ["maximize", "reproduce", "figure"])
-def test_help_has_examples(command, capsys):
-    code, out, _ = run([command, "--help"], capsys)
-    assert code == 0
-    assert f"lexicone {command}" in out
-    assert "Examples:" in out
 
 
 def test_no_arguments_show_the_help(capsys):

@@ -24,9 +24,9 @@ def check_whole(least: int = 1, /, **numbers: Any) -> None:
 
 def check_range(
     name: str,
-    value: float,
-    low: float = -math.inf,
-    high: float = math.inf,
+    value: float | int,
+    low: float | int = -math.inf,
+    high: float | int = math.inf,
     *,
     above: bool = False,
     below: bool = False,
@@ -40,7 +40,7 @@ def check_range(
         raise ValueError(f"{name}: must be {_range_in_words(low, high, above, below)}, got {value}")
 
 
-def _range_in_words(low: float, high: float, above: bool, below: bool) -> str:
+def _range_in_words(low: float | int, high: float | int, above: bool, below: bool) -> str:
     if low > -math.inf and high < math.inf and not above and not below:
         return f"between {low:g} and {high:g}"
     words = []

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone.cli._models import build, check_folder, make_order, plain_numbers
+from lexicone._base.text import plain_numbers, vector_text
+from lexicone.cli._options import build, check_folder, make_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -57,8 +58,7 @@ class Compare:
         """Solves three times, prints and draws."""
         from lexicone.criteria._compare import compare
 
-        if self.out is not None:
-            check_folder(self.out)
+        check_folder(self.out)
         mdp = build(self.task, self.set)
         order = make_order(mdp, self.thresholds, self.task)
         coming = compare(mdp, order, self.gamma, self.max_states, self.seconds)
@@ -127,14 +127,13 @@ class Augment:
             f"{mdp.num_states} states, with budgets {found.mdp.num_states}", highlight=False
         )
         if found.penalty is not None:
-            numbers = ", ".join(f"{m:.6g}" for m in found.penalty.multipliers)
+            numbers = vector_text(found.penalty.multipliers, 6, brackets=False)
             console.print(f"λ = {numbers}, C = {found.penalty.constant:.6g}", highlight=False)
         own = order if self.rewards == "vector" else Order([])
         solution = solve(found.mdp, own, self.gamma)
         lifted = found.lift(solution.policy)
-        values = ", ".join(f"{v:.6g}" for v in lifted.values)
         console.print(
-            f"{solution.status}: ({values}); an episode meets all thresholds with probability "
+            f"{solution.status}: {vector_text(lifted.values, 6)}; an episode meets all thresholds with probability "
             f"{lifted.chances.overall:.4g}",
             highlight=False,
         )
@@ -161,9 +160,10 @@ def _episode(lifted: Any, longest: int = 100) -> list[str]:
 
 def _line(row: "Row") -> str:
     """What is known of one criterion, as soon as it is known."""
-    told = [_title(row), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
-    told += [row.message] * (row.message != "optimal")
-    return "; ".join(part for part in told if part)
+    parts = [_title(row), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
+    if row.message != "optimal":
+        parts.append(row.message)
+    return "; ".join(part for part in parts if part)
 
 
 def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
@@ -179,10 +179,10 @@ def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
         last = k == len(limits)
         table.add_row(label, *(_number(row.values[k], ".6g") for row in rows), end_section=last)
     labels = [f"P({label}{t})" for label, t in zip(mdp.objective_labels, limits, strict=False)]
-    for k, label in enumerate([*labels, *["P(all)"] * (len(limits) > 1)]):
-        cells = [_number(row.chances[k], ".4g") for row in rows]
-        marks = ["≈" * (row.sampled and cell != "—") for row, cell in zip(rows, cells, strict=True)]
-        table.add_row(label, *(mark + cell for mark, cell in zip(marks, cells, strict=True)))
+    if len(limits) > 1:
+        labels.append("P(all)")
+    for k, label in enumerate(labels):
+        table.add_row(label, *(_probability(row, k) for row in rows))
     console.print(table)
     maps = [
         [_title(row), *sketch(mdp, row.policy, row.occupancy).splitlines()]
@@ -203,8 +203,13 @@ def _number(value: float, form: str) -> str:
     return "—" if np.isnan(value) else format(value, form)
 
 
+def _probability(row: "Row", k: int) -> str:
+    text = _number(row.chances[k], ".4g")
+    return f"≈{text}" if row.sampled and text != "—" else text
+
+
 def _title(row: "Row") -> str:
-    return f"{row.name}: ({', '.join(f'{v:.4g}' for v in row.values)})"
+    return f"{row.name}: {vector_text(row.values)}"
 
 
 def _chance(row: "Row") -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from lexicone.cli._models import check_folder
+from lexicone.cli._options import check_folder
 
 __all__ = ["ReproduceExp1", "ReproduceExp2", "ReproduceFtn"]
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone.cli._models import build, check_folder, plain_numbers
+from lexicone._base.text import plain_numbers
+from lexicone.cli._options import build, check_folder
 
 __all__ = ["Pareto"]
 
@@ -43,8 +44,7 @@ class Pareto:
         """Computes, prints and draws."""
         from lexicone.exact._front import pareto
 
-        if self.out is not None:
-            check_folder(self.out)
+        check_folder(self.out)
         mdp = build(self.task, self.set)
         options: dict[str, Any] = {"policies": self.policies, "points": self.points}
         with Console(stderr=True).status("computing the front …") as status:
@@ -69,10 +69,10 @@ class Pareto:
             for row in front.values:
                 table.add_row(*(f"{value + 0.0:.6g}" for value in row))
             console.print(table)
-            told = "all of them" if front.complete else "samples of the front"
+            which = "all of them" if front.complete else "samples of the front"
             count = len(front.values)
             console.print(
-                f"{count} {'point' if count == 1 else 'points'}, {told} (γ={self.gamma:g}, {self.policies} policies)",
+                f"{count} {'point' if count == 1 else 'points'}, {which} (γ={self.gamma:g}, {self.policies} policies)",
                 highlight=False,
             )
         if self.out is not None:

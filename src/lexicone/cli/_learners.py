@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lexicone._base.files import write_text
-from lexicone.cli._models import check_folder
+from lexicone.cli._options import check_folder
 
 __all__ = ["CompareLearners"]
 

@@ -1,165 +1,61 @@
 """The command ``lexicone``. Each subcommand is a frozen dataclass; JAX is imported only when one runs."""
 
-import importlib
+import functools
 import inspect
-import json
-import math
+import operator
+import os
 import sys
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import numpy as np
 import tyro
 from rich.console import Console
-from tyro.conf import OmitArgPrefixes, Positional, subcommand
+from tyro.conf import OmitArgPrefixes, subcommand
 
 from lexicone import __version__
+from lexicone.cli._ascent import Figure, Maximize, ReproduceLpa
 from lexicone.cli._compare import Augment, Compare
 from lexicone.cli._experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
 from lexicone.cli._front import Pareto
 from lexicone.cli._learners import CompareLearners
-from lexicone.cli._models import Show, Solve, Tasks, check_folder, plain_numbers
+from lexicone.cli._models import Show, Solve, Tasks
 from lexicone.cli._tlq import Inspect, ReproduceTlq
 from lexicone.cli._train import Evaluate, Train
-from lexicone.directions._cone import Method
 
-FigureName = Literal[
-    "all",
-    "values",
-    "trajectory",
-    "values-active",
-    "trajectory-active",
-    "halfspace",
-    "cone",
-    "geometry",
-]
+__all__ = ["COMMANDS", "EXPERIMENTS", "main"]
+
+_DESCRIPTION = """\
+Decisions with ordered objectives: safety first, as far as good enough; then the next.
+
+Commands compute with 64 bits. Learners (train, evaluate, compare-learners, reproduce exp1, exp2 and ftn) keep to what \
+JAX is set to: 32 bits, or 64 with JAX_ENABLE_X64=1 in the environment.
+"""
 
 
-@dataclass(frozen=True)
-class Maximize:
-    """Maximise JAX functions in order of importance, each but the last as far as its threshold.
-
-    Examples:
-      lexicone maximize benchmark --x0 1.5 1.5 --thresholds -0.5
-      lexicone maximize mymodel.py:losses --x0 0 0 0 --thresholds -0.1 2 --method exact --step safe
-    """
-
-    function: Positional[str]
-    """FILE.py:NAME or MODULE:NAME of a JAX function from a vector to K values, or "benchmark" (the paper's)."""
-    x0: tuple[float, ...]
-    """Where to start."""
-    thresholds: tuple[float, ...]
-    """K−1 thresholds, most important first (none for K=1)."""
-    delta_deg: float = 2.0
-    """Conservativeness Δ in degrees, 0 to below 90."""
-    method: Method = "sequential"
-    """How to project: the paper's pass, the exact projection, or half-spaces (Δ=0)."""
-    step: Literal["fixed", "safe"] = "fixed"
-    """Take every step, or only steps that keep the satisfied objectives."""
-    step_size: float = 0.02
-    """The step size α, or the first to try."""
-    max_steps: int = 1000
-    """Stop after so many steps."""
-    active_constraints: bool = False
-    """Protect only objectives that are within the buffer of their thresholds."""
-    buffer: float = 0.0
-    """How far above its threshold an objective must be before it may fall."""
-    json: bool = False
-    """Print JSON instead of a table."""
-
-    def run(self, console: Console) -> None:
-        """Maximises and prints the result."""
-        _start_jax()
-        from lexicone.directions._maximize import maximize
-        from lexicone.order import Order
-
-        order = Order(self.thresholds)
-        result = maximize(
-            _find_function(self.function),
-            self.x0,
-            order,
-            delta=_radians(self.delta_deg),
-            step_size=self.step_size,
-            max_steps=self.max_steps,
-            step=self.step,
-            method=self.method,
-            active_constraints=self.active_constraints,
-            buffer=self.buffer,
-            progress=not self.json,
-        )
-        met = result.values[:-1] >= np.array(order.thresholds)  # NaN meets nothing
-        if self.json:
-            found = {
-                "x": result.x.tolist(),
-                "values": plain_numbers(result.values),
-                "satisfied": met.tolist(),
-                "status": result.status,
-                "reason": result.reason,
-                "steps": result.steps,
-            }
-            print(json.dumps(found, indent=2, ensure_ascii=False))
-            return
-        words = [*("met" if s else "missed" for s in met), ""]
-        for label, value, threshold, word in zip(
-            order.labels, result.values, [*order.thresholds, None], words, strict=True
-        ):
-            bound = "" if threshold is None else f"   threshold {threshold:g}: {word}"
-            console.print(f"{label:14} {value:12.7g}{bound}", highlight=False)
-        console.print(
-            f"{'x':14} {' '.join(f'{v:.7g}' for v in result.x.tolist())}", highlight=False
-        )
-        console.print(f"{'status':14} {result.status} after {result.steps} steps: {result.reason}")
+def _one_of(commands: dict[str, type]) -> Any:
+    """The union of subcommands; the help of each is its whole docstring, examples included."""
+    named = [
+        Annotated[
+            command,
+            subcommand(
+                name, description=inspect.cleandoc(command.__doc__ or ""), prefix_name=False
+            ),
+        ]
+        for name, command in commands.items()
+    ]
+    return functools.reduce(operator.or_, named)
 
 
-def _named(name: str, command: type) -> Any:
-    """A subcommand whose help is its whole docstring, examples included."""
-    told = inspect.cleandoc(command.__doc__ or "")
-    return Annotated[command, subcommand(name, description=told, prefix_name=False)]
-
-
-@dataclass(frozen=True)
-class ReproduceLpa:
-    """The optimisation benchmark for the Lexicographic Projection Algorithm.
-
-    Examples:
-      lexicone reproduce lpa
-      lexicone reproduce lpa --out results --starts 200
-    """
-
-    out: Path = Path("runs/lpa")
-    """The folder to write to."""
-    starts: int = 50
-    """How many random start points the safe ascent is tried from."""
-    seed: int = 0
-    """Seed of the start points."""
-
-    def run(self, console: Console) -> None:
-        """Runs, prints and draws the experiment."""
-        check_folder(self.out)
-        if self.seed < 0:
-            raise ValueError(f"--seed: must be at least 0, got {self.seed}")
-        _start_jax()
-        from rich.progress import track
-
-        from lexicone.studies import lpa
-
-        results = lpa.run(lpa.Lpa(starts=self.starts, seed=self.seed))
-        lpa.report(results, console)
-        lpa.write(results, self.out / "results.json")
-        for name in track(lpa.FIGURES, "figures"):
-            lpa.draw(name, self.out)
-        console.print(f"Figures (PNG, SVG) and results.json are in {self.out}/")
-
-
-Experiment: Any = (
-    _named("lpa", ReproduceLpa)
-    | _named("tlq", ReproduceTlq)
-    | _named("exp1", ReproduceExp1)
-    | _named("exp2", ReproduceExp2)
-    | _named("ftn", ReproduceFtn)
-)
+EXPERIMENTS: dict[str, type] = {
+    "lpa": ReproduceLpa,
+    "tlq": ReproduceTlq,
+    "exp1": ReproduceExp1,
+    "exp2": ReproduceExp2,
+    "ftn": ReproduceFtn,
+}
+"""The subcommands of ``lexicone reproduce``."""
+_Experiment: Any = _one_of(EXPERIMENTS)
 
 
 @dataclass(frozen=True)
@@ -172,7 +68,7 @@ class Reproduce:
       lexicone reproduce exp1 --seeds 30 --resume
     """
 
-    experiment: Experiment  # type: ignore[valid-type]
+    experiment: _Experiment  # type: ignore[valid-type]
     """Which one."""
 
     def run(self, console: Console) -> None:
@@ -180,55 +76,23 @@ class Reproduce:
         self.experiment.run(console)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """Draw a figure of the paper as PNG and SVG.
-
-    values, trajectory: the LPA on the paper's benchmark, values over steps and path over level curves;
-    values-active, trajectory-active: the same with active constraints; halfspace: why the half-space fails;
-    cone: how the hypercone differs; geometry: how a vector is projected onto a hypercone.
-
-    Examples:
-      lexicone figure trajectory
-      lexicone figure cone --delta-deg 30 --out talk/figures
-    """
-
-    name: Positional[FigureName]
-    """Which figure, or all of them."""
-    out: Path = Path("runs/figures")
-    """The folder to write to."""
-    delta_deg: float | None = None
-    """Δ of the figure in degrees, instead of its usual value."""
-
-    def run(self, console: Console) -> None:
-        """Draws and says where."""
-        check_folder(self.out)
-        if self.delta_deg is not None and self.name == "halfspace":
-            raise ValueError("--delta-deg: the half-space has Δ=0; use the figure cone")
-        delta = None if self.delta_deg is None else _radians(self.delta_deg)
-        _start_jax()
-        from lexicone.studies import lpa
-
-        for name in lpa.FIGURES if self.name == "all" else [self.name]:
-            for path in lpa.draw(name, self.out, delta):
-                console.print(str(path), highlight=False)
-
-
-Command: Any = (
-    _named("tasks", Tasks)
-    | _named("show", Show)
-    | _named("solve", Solve)
-    | _named("pareto", Pareto)
-    | _named("train", Train)
-    | _named("evaluate", Evaluate)
-    | _named("compare-learners", CompareLearners)
-    | _named("compare", Compare)
-    | _named("augment", Augment)
-    | _named("inspect", Inspect)
-    | _named("maximize", Maximize)
-    | _named("reproduce", Reproduce)
-    | _named("figure", Figure)
-)
+COMMANDS: dict[str, type] = {
+    "tasks": Tasks,
+    "show": Show,
+    "solve": Solve,
+    "pareto": Pareto,
+    "train": Train,
+    "evaluate": Evaluate,
+    "compare-learners": CompareLearners,
+    "compare": Compare,
+    "augment": Augment,
+    "inspect": Inspect,
+    "maximize": Maximize,
+    "reproduce": Reproduce,
+    "figure": Figure,
+}
+"""The subcommands of ``lexicone``."""
+_LEARNERS = (Train, Evaluate, CompareLearners, ReproduceExp1, ReproduceExp2, ReproduceFtn)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -238,13 +102,14 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"lexicone {__version__}")
         return
     command: Any = tyro.cli(
-        OmitArgPrefixes[Command],
+        OmitArgPrefixes[_one_of(COMMANDS)],
         prog="lexicone",
-        description="Decisions with ordered objectives: safety first, as far as good enough; then the next.",
+        description=_DESCRIPTION,
         args=arguments or ["--help"],
     )
     try:
-        command.run(Console())
+        with _precision_for(command):
+            command.run(Console())
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
         sys.stderr.close()
     except (ValueError, OSError, ImportError) as error:
@@ -255,42 +120,17 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(130)
 
 
-def _start_jax() -> None:
-    import jax
+def _precision_for(command: Any) -> AbstractContextManager[Any]:
+    """64 bits for all commands but those of learners, which keep to JAX's own setting, by default 32 bits.
 
-    jax.config.update("jax_enable_x64", True)
+    Learners gain nothing from more, and a saved training can only go on with the precision that it began with. JAX
+    itself is imported later, and by few commands: until then its setting is a variable of the environment.
+    """
+    if isinstance(getattr(command, "experiment", command), _LEARNERS):
+        return nullcontext()
+    if "jax" in sys.modules:
+        import jax
 
-
-def _radians(degrees: float) -> float:
-    if not 0 <= degrees < 90:
-        raise ValueError(f"--delta-deg: must be at least 0 and below 90, got {degrees:g}")
-    return math.radians(degrees)
-
-
-def _find_function(name: str) -> Callable[[Any], Any]:
-    """The function behind "benchmark", "file.py:name" or "module:name"."""
-    if name == "benchmark":
-        from lexicone.studies.lpa import objectives
-
-        return objectives
-    place, _, attribute = name.rpartition(":")
-    if not place or not attribute:
-        raise ValueError(
-            f'function: expected FILE.py:NAME, MODULE:NAME or "benchmark", got {name!r}'
-        )
-    file = Path(place)
-    folder = str(file.resolve().parent) if place.endswith(".py") else str(Path.cwd())
-    sys.path.insert(0, folder)  # so that what lies beside it can be imported
-    try:
-        module = importlib.import_module(file.stem if place.endswith(".py") else place)
-        if place.endswith(".py") and not file.is_file():
-            raise ImportError("no such file")
-    except Exception as error:
-        told = " ".join(str(error).split())
-        raise ValueError(f"function: cannot import {place!r}: {told}") from None
-    finally:
-        sys.path.remove(folder)
-    found = getattr(module, attribute, None)
-    if not callable(found):
-        raise ValueError(f"function: {place!r} has no function {attribute!r}")
-    return found
+        return jax.enable_x64(True)
+    os.environ["JAX_ENABLE_X64"] = "1"
+    return nullcontext()

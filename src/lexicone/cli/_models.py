@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from lexicone._base.text import plain_numbers, vector_text
+from lexicone.cli._options import build, check_folder, make_order
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
 
-__all__ = ["Show", "Solve", "Tasks", "build", "check_folder", "make_order", "plain_numbers"]
+__all__ = ["Show", "Solve", "Tasks"]
 
 _FEW_STATES = 60  # up to which the best policy without a coin is searched for an explanation
 _PATIENCE = 10.0  # seconds for that search
@@ -78,8 +79,7 @@ class Show:
         """Prints the model's size, objectives and map."""
         from lexicone.plots._text import sketch
 
-        if self.out is not None:
-            check_folder(self.out)
+        check_folder(self.out)
         mdp = build(self.task, self.set)
         console.print(
             f"{self.task}: {mdp.num_states} states, {mdp.num_actions} actions, at most "
@@ -123,8 +123,7 @@ class Solve:
         from lexicone.exact._solve import solve
         from lexicone.plots._text import sketch
 
-        if self.out is not None:
-            check_folder(self.out)
+        check_folder(self.out)
         mdp = build(self.task, self.set)
         order = make_order(mdp, self.thresholds, self.task)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
@@ -140,9 +139,9 @@ class Solve:
             solution = solve(mdp, order, self.gamma, progress=progress, **options)
         _print_values(mdp, solution, console)
         how = f"γ={self.gamma:g}, {self.policies} policies, {solution.method}"
-        told = "" if solution.status == "optimal" else f": {solution.message}"
+        reason = "" if solution.status == "optimal" else f": {solution.message}"
         console.print(
-            f"{solution.status}{told} ({how}; thresholds hold for expected returns)",
+            f"{solution.status}{reason} ({how}; thresholds hold for expected returns)",
             highlight=False,
         )
         console.print(
@@ -151,32 +150,8 @@ class Solve:
         _explain_chance(mdp, solution, console)
         if self.out is not None:
             limits = ", ".join(f"{t:g}" for t in self.thresholds)
-            title = f"{self.task}, thresholds {limits}: {_vector(solution.values)}"
+            title = f"{self.task}, thresholds {limits}: {vector_text(solution.values)}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)
-
-
-def build(task: str, options: tuple[str, ...] = ()) -> MDP:
-    """The model behind a name on the command line."""
-    from lexicone.tasks._catalogue import build_from_text
-
-    if not task.endswith(".npz"):
-        return build_from_text(task, options)
-    if options:
-        raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
-    return MDP.load(task)
-
-
-def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:
-    """The order of a model's objectives with thresholds from the command line; says how many there must be."""
-    *limited, last = mdp.objective_labels
-    if len(thresholds) != len(limited):
-        takes = f"{len(limited)} threshold{'' if len(limited) == 1 else 's'}"
-        whose = f" ({', '.join(limited)})" if limited else ""
-        raise ValueError(
-            f"--thresholds: {task} takes {takes}{whose}, and none for its last objective ({last}); "
-            f"got {len(thresholds)}"
-        )
-    return Order(thresholds, names=mdp.objective_names)
 
 
 def _print_values(mdp: MDP, solution: Any, console: Console) -> None:
@@ -213,7 +188,7 @@ def _explain_chance(mdp: MDP, solution: Any, console: Console) -> None:
         return
     console.print(
         f"Why: thresholds hold on average, so a mixture of paths can meet them exactly. It has "
-        f"{_vector(solution.values)}{_without_chance(mdp, solution, console)}.",
+        f"{vector_text(solution.values)}{_without_chance(mdp, solution, console)}.",
         highlight=False,
     )
 
@@ -250,12 +225,8 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
         except _TooLong:
             return f"{unknown} (not found within {_PATIENCE:g} seconds)"
     if fixed.status is Status.OPTIMAL:
-        return f"; the best policy that never flips a coin has {_vector(fixed.values)}"
+        return f"; the best policy that never flips a coin has {vector_text(fixed.values)}"
     return f"; of policies that never flip a coin only this is known: {fixed.message}"
-
-
-def _vector(values: Any) -> str:
-    return f"({', '.join(f'{v:.4g}' for v in values)})"
 
 
 def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
@@ -285,19 +256,6 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
         "policy": {int(s): solution.policy[s].tolist() for s in visited},
         **more,
     }
-
-
-def plain_numbers(numbers: Any) -> list[float | str]:
-    """JSON has no infinity: those, and NaN, become text."""
-    return [float(v) if np.isfinite(v) else str(float(v)) for v in numbers]
-
-
-def check_folder(out: Path) -> None:
-    """Makes the folder before any work, so that a mistake is told at once."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"--out: cannot write to {out}: {error.strerror}") from None
 
 
 def _save_figure(

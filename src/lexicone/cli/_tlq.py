@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone.cli._models import build, check_folder, make_order, plain_numbers
+from lexicone._base.text import plain_numbers, vector_text
+from lexicone.cli._options import build, check_folder, make_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.studies.tlq.settings import Tlq
 
 __all__ = ["Inspect", "ReproduceTlq"]
 
-_FEW = 50  # states up to which the best deterministic policy is found in no time
+_MAX_STATES_WITHOUT_CHANCE = 50  # up to which the best deterministic policy is found in no time
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,6 @@ class ReproduceTlq(Tlq):
     def run(self, console: Console) -> None:
         """Computes, prints and draws."""
         check_folder(self.out)
-        import jax
-
-        jax.config.update("jax_enable_x64", True)
         from lexicone.studies.tlq import claims, figures
 
         config = Tlq(**{field.name: getattr(self, field.name) for field in fields(Tlq)})
@@ -88,11 +86,11 @@ class Inspect:
         from lexicone.qlearning._taxonomy import predict
 
         mdp = build(self.task, self.set)
-        order = make_order(mdp, self.thresholds or _usual(self.task, mdp), self.task)
+        order = make_order(mdp, self.thresholds or _default_thresholds(self.task, mdp), self.task)
         found = predict(mdp, order, self.gamma, horizon=self.horizon)
         tried = _try_presets(mdp, order, self.gamma) if self.presets else []
         if self.json:
-            told = {
+            report = {
                 "objectives": [
                     {
                         "name": kind.label,
@@ -110,7 +108,7 @@ class Inspect:
                 "reference": found.reference,
                 "presets": tried,
             }
-            print(json.dumps(told, indent=2, ensure_ascii=False))
+            print(json.dumps(report, indent=2, ensure_ascii=False))
             return
         table = Table()
         for column in ("objective", "threshold", "kind", "best endless", "worst ending"):
@@ -134,7 +132,7 @@ class Inspect:
             console.print(_presets_table(tried))
 
 
-def _usual(task: str, mdp: MDP) -> tuple[float, ...]:
+def _default_thresholds(task: str, mdp: MDP) -> tuple[float, ...]:
     """The thresholds of the registry where they fit, else +∞."""
     from lexicone.tasks import TASKS
 
@@ -152,7 +150,7 @@ def _try_presets(mdp: MDP, order: Order, gamma: float) -> list[dict[str, Any]]:
     from lexicone.qlearning._rules import PRESETS
 
     optima = [solve(mdp, order, gamma)]
-    if mdp.num_states <= _FEW:
+    if mdp.num_states <= _MAX_STATES_WITHOUT_CHANCE:
         optima.append(solve(mdp, order, gamma, policies="deterministic"))
     best, rows = optima[-1].values, []
     for each in optima:
@@ -184,9 +182,6 @@ def _presets_table(rows: list[dict[str, Any]]) -> Table:
     for column in ("rule", "status", "values", "gap"):
         table.add_column(column)
     for row in rows:
-        table.add_row(row["rule"], row["status"], _vector(row["values"]), _vector(row["gap"]))
+        vectors = (vector_text(row[name], brackets=False) for name in ("values", "gap"))
+        table.add_row(row["rule"], row["status"], *vectors)
     return table
-
-
-def _vector(values: list[Any]) -> str:
-    return ", ".join(v if isinstance(v, str) else f"{v + 0.0:.4g}" for v in values)

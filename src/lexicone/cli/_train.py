@@ -1,9 +1,7 @@
 """The subcommands for learners: ``lexicone train`` and ``lexicone evaluate``."""
 
-import ast
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
-from lexicone.cli._models import build, check_folder, make_order, plain_numbers
+from lexicone._base.text import plain_numbers, read_assignment, vector_text
+from lexicone.cli._options import build, check_folder, make_order, radians
 from lexicone.order import Order
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
 _FILE = "training.safetensors"
-_RARE = 0.01  # actions less likely than that are not drawn
+_LEAST_DRAWN = 0.01  # actions less likely than that are not drawn
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,7 @@ class Evaluate:
 
     def run(self, console: Console) -> None:
         """Evaluates and prints."""
-        if self.episodes < 1:
-            raise ValueError(f"--episodes: must be at least 1, got {self.episodes}")
+        check_range("--episodes", self.episodes, 1)
         from lexicone.learning._result import load
 
         trained = load(self.path / _FILE if self.path.is_dir() else self.path)
@@ -141,27 +140,22 @@ def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None =
     fields = {field.name: field for field in dataclasses.fields(cls)}
     given: dict[str, Any] = {}
     for setting in settings:
-        key, equals, text = setting.partition("=")
-        key = key.replace("-", "_")
-        if not equals or key not in fields:
+        key, value = read_assignment(setting) or ("", None)
+        if key not in fields:
             listed = ", ".join(f"{n}={field.default!r}" for n, field in fields.items())
             raise ValueError(f"--settings: {setting!r} is none of NAME=VALUE with {listed}")
-        given[key] = _read(text, fields[key].type)
+        given[key] = _as_setting(value, fields[key].type)
     if delta_deg is not None:
         if "delta" in given:
             raise ValueError("--delta-deg: delta is among the settings already")
-        if not 0 <= delta_deg < 90:
-            raise ValueError(f"--delta-deg: must be at least 0 and below 90, got {delta_deg:g}")
-        given["delta"] = math.radians(delta_deg)
+        given["delta"] = radians(delta_deg)
     return cls(**given)
 
 
-def _read(text: str, kind: Any) -> Any:
-    """A setting's text as what it says; one number may stand for a tuple of one. The learner checks the rest."""
-    try:
-        value = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        value = {"true": True, "false": False}.get(text.lower(), text)
+def _as_setting(value: Any, kind: Any) -> Any:
+    """A value as its setting takes it; one number may stand for a tuple of one. The learner checks the rest."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), value)
     if kind is float and type(value) is int:
         return float(value)
     if "tuple" in str(kind) and isinstance(value, int | float):
@@ -234,13 +228,11 @@ def _is_model(task: str) -> bool:
 def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
     settings = {}
     for option in options:
-        name, equals, text = option.partition("=")
-        if not equals or not name:
+        assignment = read_assignment(option)
+        if assignment is None:
             raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
-        try:
-            settings[name.replace("-", "_")] = ast.literal_eval(text)
-        except (SyntaxError, ValueError):
-            settings[name.replace("-", "_")] = text
+        name, value = assignment
+        settings[name] = value
     return settings
 
 
@@ -259,21 +251,25 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
         bound = threshold if isinstance(threshold, str) else f"{threshold:g}"
         table.add_column(f"{name} ≥ {bound}", justify="right")
     known = "gap" in results
-    for column in ("all", "mean returns", *["gap to the exact optimum"] * known):
+    for column in ("all", "mean returns"):
         table.add_column(column, justify="right")
+    if known:
+        table.add_column("gap to the exact optimum", justify="right")
     for i, share in enumerate(results["success"]):
         met = [f"{rate:.0%}" for rate in results["satisfied"][i]]
-        numbers = (_vector(results[name][i]) for name in ("returns", *["gap"] * known))
+        vectors = [results["returns"][i], results["gap"][i]] if known else [results["returns"][i]]
+        numbers = (vector_text(vector, 3, brackets=False) for vector in vectors)
         table.add_row(str(i), *met, f"{share:.0%}", *numbers)
     console.print(table)
     how = "greedy actions" if results["greedy"] else "sampled actions"
-    told = f"Shares of {results['evaluation_episodes']} episodes ({how})."
+    explanation = f"Shares of {results['evaluation_episodes']} episodes ({how})."
     if known:
-        told += (
+        optimum = vector_text(results["exact"], 3, brackets=False)
+        explanation += (
             f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
-            f"thresholds, to the optimum {_vector(results['exact'])} ({results['exact_status']})."
+            f"thresholds, to the optimum {optimum} ({results['exact_status']})."
         )
-    console.print(told, highlight=False)
+    console.print(explanation, highlight=False)
 
 
 def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Path) -> None:
@@ -288,7 +284,7 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
 
     best = int(np.argmax(results["success"]))
     table = trained.policy(best)
-    table = np.where(table < _RARE, 0.0, table)
+    table = np.where(table < _LEAST_DRAWN, 0.0, table)
     table /= table.sum(axis=1, keepdims=True)
     either = np.broadcast_to(_visited(trained.mdp, table, exact)[:, None], table.shape)
     panels = [
@@ -307,7 +303,3 @@ def _visited(mdp: Any, table: np.ndarray, exact: Any) -> np.ndarray:
     for start in np.flatnonzero(mdp.initial > 0):
         learned[csgraph.breadth_first_order(chain, start, return_predecessors=False)] = True
     return learned | (np.asarray(exact.occupancy).sum(axis=1) > 0)
-
-
-def _vector(values: Any) -> str:
-    return ", ".join(v if isinstance(v, str) else f"{v:.3g}" for v in values)

@@ -1,10 +1,10 @@
 """Tasks as the command line knows them: what to tell about one, and its options as text."""
 
-import ast
 import inspect
 from pathlib import Path
 from typing import Any
 
+from lexicone._base.text import read_assignment
 from lexicone.models._mdp import MDP
 from lexicone.tasks._registry import Task, find, make
 
@@ -64,18 +64,14 @@ def _read_options(task: Task, options: tuple[str, ...]) -> dict[str, Any]:
     """Options as values; each must exist and be of the kind of its default."""
     known, settings = task.options, {}
     for option in options:
-        name, equals, text = option.partition("=")
-        name = name.replace("-", "_")
-        if not equals or not name:
+        assignment = read_assignment(option)
+        if assignment is None:
             raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
+        name, value = assignment
         if name not in known:
             those = ", ".join(known) or "none"
             raise ValueError(f"--set: {task.name} has no option {name!r}; it has {those}")
-        try:
-            value = ast.literal_eval(text)
-        except (SyntaxError, ValueError):
-            value = text
-        default = known[name]
+        default, text = known[name], option.partition("=")[2]
         if isinstance(default, int) and not isinstance(value, int):
             raise ValueError(f"--set: {name} takes a whole number, got {text!r}")
         if isinstance(default, float) and not isinstance(value, int | float):

@@ -1,0 +1,35 @@
+"""Numbers and settings as text: in tables, on the command line and in JSON."""
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["plain_numbers", "read_assignment", "vector_text"]
+
+
+def vector_text(values: Iterable[Any], digits: int = 4, *, brackets: bool = True) -> str:
+    """``(1, 0.5, inf)``: numbers with so many digits, words as they are; zero has no sign."""
+    listed = ", ".join(v if isinstance(v, str) else f"{v + 0.0:.{digits}g}" for v in values)
+    return f"({listed})" if brackets else listed
+
+
+def plain_numbers(numbers: Iterable[Any]) -> list[float | str]:
+    """JSON has no infinity: those, and NaN, become text."""
+    return [float(v) if np.isfinite(v) else str(float(v)) for v in numbers]
+
+
+def read_assignment(given: str) -> tuple[str, Any] | None:
+    """``"tie-break=0.5"`` as ``("tie_break", 0.5)``; None if it is not NAME=VALUE.
+
+    What is no number, tuple or other literal of Python stays text.
+    """
+    name, equals, text = given.partition("=")
+    if not equals or not name:
+        return None
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        value = text
+    return name.replace("-", "_"), value

@@ -1,0 +1,50 @@
+"""What several subcommands do with their options: build the task, order its objectives, check folder and angle."""
+
+import math
+from pathlib import Path
+
+from lexicone._base.checks import check_range
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+__all__ = ["build", "check_folder", "make_order", "radians"]
+
+
+def build(task: str, options: tuple[str, ...] = ()) -> MDP:
+    """The model behind a name on the command line."""
+    from lexicone.tasks._catalogue import build_from_text
+
+    if not task.endswith(".npz"):
+        return build_from_text(task, options)
+    if options:
+        raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
+    return MDP.load(task)
+
+
+def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:
+    """The order of a model's objectives with thresholds from the command line; says how many there must be."""
+    *limited, last = mdp.objective_labels
+    if len(thresholds) != len(limited):
+        takes = f"{len(limited)} threshold{'' if len(limited) == 1 else 's'}"
+        whose = f" ({', '.join(limited)})" if limited else ""
+        raise ValueError(
+            f"--thresholds: {task} takes {takes}{whose}, and none for its last objective ({last}); "
+            f"got {len(thresholds)}"
+        )
+    return Order(thresholds, names=mdp.objective_names)
+
+
+def check_folder(out: Path | None) -> None:
+    """Makes the folder, if one is wanted, before any work, so that a mistake is reported at once."""
+    if out is None:
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--out: cannot write to {out}: {error.strerror}") from None
+
+
+def radians(delta_deg: float) -> float:
+    """Δ, which the command line takes in degrees."""
+    check_range("--delta-deg", delta_deg, 0, 90, below=True)
+    return math.radians(delta_deg)
