@@ -296,10 +296,7 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
 
 def _visited(mdp: Any, table: np.ndarray, exact: Any) -> np.ndarray:
     """The states that the learned or the exact policy comes to."""
-    from scipy.sparse import csgraph
+    from lexicone.models._reachability import reachable
 
-    chain = mdp.chain(table)
-    learned = np.zeros(mdp.num_states, dtype=bool)
-    for start in np.flatnonzero(mdp.initial > 0):
-        learned[csgraph.breadth_first_order(chain, start, return_predecessors=False)] = True
+    learned = reachable(mdp.chain(table), mdp.initial > 0)
     return learned | (np.asarray(exact.occupancy).sum(axis=1) > 0)

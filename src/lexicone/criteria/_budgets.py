@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.models._mdp import MDP
+from lexicone.models._reachability import strong_components
 
 __all__ = ["LOST", "PLENTY", "BudgetTable", "Edges", "edges_of", "enumerate_budgets", "longest"]
 
@@ -98,9 +98,9 @@ def _paying_components(edges: Edges, weight: np.ndarray, may_stop: np.ndarray) -
         (np.ones(len(weight), dtype=bool), (edges.source, edges.target)),
         shape=(edges.num_states, edges.num_states),
     )
-    parts, label = csgraph.connected_components(graph, connection="strong")
+    label, left = strong_components(graph)
     inside = label[edges.source] == label[edges.target]
-    pays, costs, stops = np.zeros((3, parts), dtype=bool)
+    pays, costs, stops = np.zeros((3, len(left)), dtype=bool)
     pays[label[edges.source[inside & (weight > 0)]]] = True
     costs[label[edges.source[inside & (weight < 0)]]] = True
     stops[label[may_stop]] = True

@@ -17,11 +17,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from lexicone.models._mdp import MDP
+from lexicone.models._reachability import reachable
 
 __all__ = ["STAY", "Choices", "all_choices"]
 
 STAY = -1
 """The action of a choice that stays for ever."""
+END_TOLERANCE = 1e-12
+"""A choice can end the episode if it does so with a larger probability than this; what is smaller is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +62,11 @@ class Choices:
     def state(self) -> Int[np.ndarray, " N"]:
         """The state of each choice."""
         return np.repeat(np.arange(self.num_states), np.diff(self.start))
+
+    @cached_property
+    def can_end(self) -> Bool[np.ndarray, " N"]:
+        """Whether a choice ends the episode with positive probability (for γ<1 all do)."""
+        return np.asarray(self.next.sum(axis=1)).ravel() < 1 - END_TOLERANCE
 
     @cached_property
     def narrow(self) -> bool:
@@ -134,17 +142,7 @@ class Choices:
         self, choices: Bool[np.ndarray, " N"], marked: Bool[np.ndarray, " S"], forward: bool
     ) -> Bool[np.ndarray, " S"]:
         """Marked states and all that are reached from them along the choices, or back from them."""
-        graph = self.graph(choices)
-        if not forward:
-            graph = sparse.csr_array(graph.T)
-        count = self.num_states
-        source = sparse.csr_array(marked[None].astype(np.int8))
-        empty = sparse.csr_array((count + 1, 1), dtype=np.int8)
-        joined = sparse.csr_array(sparse.hstack([sparse.vstack([graph, source]), empty]))
-        found = csgraph.breadth_first_order(joined, count, return_predecessors=False)
-        mask = np.zeros(count + 1, dtype=bool)
-        mask[found] = True
-        return mask[:-1]
+        return reachable(self.graph(choices), marked, backward=not forward)
 
     def graph(self, choices: Bool[np.ndarray, " N"]) -> sparse.csr_array:
         """Which state the choices lead to from which, ``[S,S]``."""

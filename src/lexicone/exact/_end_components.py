@@ -9,10 +9,10 @@ Loops whose rewards cancel have no total and are not admissible.
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.exact._choices import STAY, Choices
 from lexicone.exact._highs import Outcome, load, run
+from lexicone.models._reachability import strong_components
 
 __all__ = ["end_components", "largest_gains", "settle", "stay_regions"]
 
@@ -23,12 +23,11 @@ def end_components(
     choices: Choices, free: Bool[np.ndarray, " N"]
 ) -> tuple[Int[np.ndarray, " S"], Bool[np.ndarray, " N"]]:
     """The maximal end components of the free choices: each state's number, −1 outside, and the choices inside."""
-    free = free & (choices.action != STAY)
-    free &= np.asarray(choices.next.sum(axis=1)).ravel() >= 1 - 1e-9
+    free = free & (choices.action != STAY) & ~choices.can_end
     region = np.full(choices.num_states, -1)
     row, target = choices.next.tocoo().coords
     while free.any():
-        _, part = csgraph.connected_components(choices.graph(free), connection="strong")
+        part, _ = strong_components(choices.graph(free))
         stuck = np.ones(choices.num_states, dtype=bool)
         stuck[choices.state[free]] = False
         leaves = np.zeros(choices.num_choices, dtype=bool)
@@ -132,10 +131,9 @@ def settle(choices: Choices, objectives: Bool[np.ndarray, " K"]) -> Choices | No
     region, _ = stay_regions(plain, objectives)
     joined = _add_stays(plain, (region >= 0) & (before | (not choices.settled)))
     allowed = np.ones(joined.num_choices, dtype=bool)
-    ending = np.asarray(joined.next.sum(axis=1)).ravel() < 1 - 1e-12
     while True:
         goal = np.zeros(joined.num_states, dtype=bool)
-        goal[joined.state[ending & allowed]] = True
+        goal[joined.state[joined.can_end & allowed]] = True
         safe = joined.closure(allowed, goal, forward=False)
         leads_out = (joined.next @ (~safe).astype(float)) > 0
         smaller = allowed & ~leads_out & safe[joined.state]

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import sparse
 
+from lexicone.exact._choices import END_TOLERANCE
+
 __all__ = ["Outcome", "load", "run"]
 
 
@@ -57,6 +59,7 @@ def load(
     settings = {
         "output_flag": False,
         "threads": 1,
+        "small_matrix_value": END_TOLERANCE,  # HiGHS would drop what is below 1e-9
         "primal_feasibility_tolerance": tolerance,
         "dual_feasibility_tolerance": tolerance,
         **options,

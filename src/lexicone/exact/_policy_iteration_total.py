@@ -12,10 +12,10 @@ is longer, and policies that need more than `_LONG` steps are not considered.
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.exact._choices import Choices
 from lexicone.exact._policy_iteration import Best, Chain
+from lexicone.models._reachability import strong_components, towards
 
 __all__ = ["best_ending_policy", "ending_policy", "never_ends", "round_trip"]
 
@@ -93,9 +93,8 @@ def _paying_loop(
     members = np.flatnonzero(among)
     inner = choices.next[policy[members]][:, members]
     paid = reward[policy[members]]
-    count, label = csgraph.connected_components(inner, connection="strong")
-    source, target = (label[c] for c in inner.tocoo().coords)
-    left = np.bincount(source[source != target], minlength=count) > 0
+    label, left = strong_components(inner)
+    count = len(left)
     highest, found = _PAYS * np.abs(reward).max(initial=0.0), None
     gain = np.bincount(label, paid, count)
     size = np.bincount(label, minlength=count)
@@ -122,30 +121,19 @@ def never_ends(choices: Choices, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarr
     """The states from which the policy cannot get to an end (γ=1)."""
     used = np.zeros(choices.num_choices, dtype=bool)
     used[policy] = True
-    ends = _ending(choices)[policy]
+    ends = choices.can_end[policy]
     return ~choices.closure(used, ends, forward=False)
 
 
 def ending_policy(choices: Choices) -> Int[np.ndarray, " S"]:
     """A policy that ends, or stays, with probability 1, for `settle`d choices: always on towards the nearest end."""
-    count = choices.num_states
-    ending = _ending(choices)
-    policy = choices.best(ending.astype(float))
-    if choices.gamma < 1 or not count:
+    policy = choices.best(choices.can_end.astype(float))
+    if choices.gamma < 1 or not choices.num_states:
         return policy
-    ends = ending[policy]
+    ends = choices.can_end[policy]
     everything = np.ones(choices.num_choices, dtype=bool)
-    back = sparse.csr_array(choices.graph(everything).T)
-    source = sparse.csr_array(ends[None].astype(np.int8))
-    empty = sparse.csr_array((count + 1, 1), dtype=np.int8)
-    joined = sparse.csr_array(sparse.hstack([sparse.vstack([back, source]), empty]))
-    _, nearer = csgraph.breadth_first_order(joined, count)
-    edges = choices.next.tocoo()
-    row, target = edges.coords
-    towards = np.zeros(choices.num_choices)
-    towards[row[nearer[choices.state[row]] == target]] = 1
-    return np.where(ends, policy, choices.best(towards))
-
-
-def _ending(choices: Choices) -> np.ndarray:
-    return np.asarray(choices.next.sum(axis=1)).ravel() < 1 - 1e-12
+    nearer = towards(choices.graph(everything), ends)
+    row, target = choices.next.tocoo().coords
+    leads_nearer = np.zeros(choices.num_choices)
+    leads_nearer[row[nearer[choices.state[row]] == target]] = 1
+    return np.where(ends, policy, choices.best(leads_nearer))

@@ -240,9 +240,8 @@ def connect(
 def _even_walk(choices: Choices) -> np.ndarray:
     """Every action with the same probability; to stay as well, if the walk would not end otherwise."""
     moves = (choices.action != STAY).astype(float)
-    ends = (moves > 0) & (np.asarray(choices.next.sum(axis=1)).ravel() < 1 - 1e-12)
     goal = np.zeros(choices.num_states, dtype=bool)
-    goal[choices.state[ends]] = True
+    goal[choices.state[(moves > 0) & choices.can_end]] = True
     if not choices.closure(moves > 0, goal, forward=False).all():
         moves = np.ones(choices.num_choices)
     return moves / np.bincount(choices.state, moves)[choices.state]

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.exact._choices import STAY, Choices
 from lexicone.exact._end_components import largest_gains, stay_regions
@@ -18,6 +17,7 @@ from lexicone.exact._occupancy import Occupancy
 from lexicone.exact._policy_iteration import Chain
 from lexicone.exact._policy_iteration_total import ending_policy
 from lexicone.exact._sparse_policy import probabilities, visits
+from lexicone.models._reachability import strong_components
 
 __all__ = ["Realised", "realise", "visits_for_ever"]
 
@@ -110,14 +110,8 @@ def visits_for_ever(choices: Choices, policy: Float[np.ndarray, " N"]) -> Float[
         return visits(choices, policy)
     used = policy > 0
     reached = choices.reached(used)
-    ends = np.zeros(choices.num_states, dtype=bool)
-    ends[choices.state[used & (choices.next.sum(axis=1) < 1 - 1e-12)]] = True
-    graph = choices.graph(used & reached[choices.state])
-    _, part = csgraph.connected_components(graph, connection="strong")
-    source, target = graph.tocoo().coords
-    ends[source[part[source] != part[target]]] = True
-    left = np.zeros(part.max(initial=0) + 1, dtype=bool)
-    left[part[ends]] = True
+    part, left = strong_components(choices.graph(used & reached[choices.state]))
+    left[part[choices.state[used & choices.can_end]]] = True
     passing = reached & left[part]
     for_ever = reached & ~left[part]
     total = np.where(for_ever[choices.state] & used, np.inf, 0.0)

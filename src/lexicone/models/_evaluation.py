@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from scipy import sparse
-from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
 from lexicone.models._mdp import MDP, check_model
+from lexicone.models._reachability import strong_components
 
 __all__ = ["evaluate", "state_values"]
 
@@ -79,19 +79,16 @@ def _gain_and_bias(mdp: MDP, policy: Any, gamma: float) -> tuple[np.ndarray, np.
 
 def _undiscounted(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gain and bias of every state, ``[S,K]``: in recurrent classes, then in states before them."""
-    classes, label = csgraph.connected_components(chain, directed=True, connection="strong")
-    edges = chain.tocoo()
-    source, target = edges.coords
-    leaves = np.zeros(classes, dtype=bool)
-    leaves[label[source[label[source] != label[target]]]] = True
-    recurrent = ~leaves[label]
+    label, left = strong_components(chain)
+    classes = len(left)
+    recurrent = ~left[label]
     gain, bias = np.zeros_like(reward), np.zeros_like(reward)
     size = np.bincount(label, minlength=classes)
     alone = recurrent & (size[label] == 1)
     gain[alone] = reward[alone]
     pays = np.zeros(classes, dtype=bool)
     pays[label[(reward != 0).any(axis=1)]] = True
-    loops = np.flatnonzero(~leaves & (size > 1) & pays)
+    loops = np.flatnonzero(~left & (size > 1) & pays)
     if len(loops):
         by_class = np.argsort(label, kind="stable")  # so that each class is one block of the table
         blocks, end = chain[by_class][:, by_class], np.cumsum(size)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone._base.files import write_atomically
 from lexicone.models._layout import Layout
+from lexicone.models._reachability import reachable
 from lexicone.models._tables import (
     Dense,
     Sparse,
@@ -144,11 +144,11 @@ class MDP:
 
     def reachable(self) -> Bool[np.ndarray, " S"]:
         """The states that some policy visits with positive probability."""
-        return _reached(self.graph, self.initial > 0)
+        return reachable(self.graph, self.initial > 0)
 
     def can_terminate(self) -> Bool[np.ndarray, " S"]:
         """The states from which some policy can reach a terminal state (terminal ones included)."""
-        return _reached(sparse.csr_array(self.graph.T), self.terminal)
+        return reachable(self.graph, self.terminal, backward=True)
 
     def policy_table(self, policy: Any) -> Float[np.ndarray, "S A"]:
         """A policy as probabilities, from ``[S,A]`` of them or one action per state ``[S]``."""
@@ -378,20 +378,3 @@ def _scaled(table: np.ndarray) -> np.ndarray:
     table = table / np.where(abs(sums - 1) > 1e-14, sums, 1.0)
     table.flags.writeable = False
     return table
-
-
-def _reached(graph: sparse.csr_array, start: np.ndarray) -> np.ndarray:
-    """The states that directed edges reach from the marked ones: a search from an added source."""
-    count = len(start)
-    source = sparse.csr_array(start[None, :].astype(bool))
-    joined = sparse.vstack(
-        [
-            sparse.hstack([graph, sparse.csr_array((count, 1), dtype=bool)]),
-            sparse.hstack([source, sparse.csr_array((1, 1), dtype=bool)]),
-        ],
-        format="csr",
-    )
-    found = csgraph.breadth_first_order(joined, count, return_predecessors=False)
-    mask = np.zeros(count + 1, dtype=bool)
-    mask[found] = True
-    return mask[:count]

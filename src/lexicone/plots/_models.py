@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lexicone.models._mdp import MDP
+from lexicone.models._reachability import steps_from
 from lexicone.plots._style import GREY, INK, SECONDARY, STYLE, THRESHOLD
 
 __all__ = ["draw_maze", "draw_model", "maze_on"]
@@ -171,13 +172,8 @@ def _heading(mdp: MDP, state: int, action: int, centres: np.ndarray) -> np.ndarr
 
 def _depths(mdp: MDP) -> np.ndarray:
     """Steps from the start to each state, −1 where none leads; ends lie below all that lead to them."""
-    depth = np.where(mdp.initial > 0, 0, -1)
-    level = np.flatnonzero(depth == 0)
-    while len(level):
-        following = np.unique(mdp.graph[level].indices)
-        following = following[depth[following] < 0]
-        depth[following] = depth[level[0]] + 1
-        level = following
+    steps = steps_from(mdp.graph, mdp.initial > 0)
+    depth = np.where(np.isfinite(steps), steps, -1).astype(int)
     source, target = mdp.graph.tocoo().coords
     into = mdp.terminal[target] & ~mdp.terminal[source] & (depth[source] >= 0)
     np.maximum.at(depth, target[into], depth[source[into]] + 1)

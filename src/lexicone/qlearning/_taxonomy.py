@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import numpy as np
 from jaxtyping import Float
-from scipy.sparse import csgraph
 
 from lexicone.models._mdp import MDP
+from lexicone.models._reachability import steps_from
 from lexicone.order import Order
 
 __all__ = ["Case", "Kind", "Prediction", "classify", "predict"]
@@ -191,9 +191,7 @@ def _horizon(mdp: MDP, gamma: float) -> int:
     longest = mdp.num_states + 1
     if gamma == 1:
         return longest
-    starts = np.flatnonzero(mdp.initial > 0)
-    away = csgraph.dijkstra(mdp.graph, indices=starts, unweighted=True, min_only=True)
-    nearest = away[mdp.terminal].min(initial=math.inf)
+    nearest = steps_from(mdp.graph, mdp.initial > 0)[mdp.terminal].min(initial=math.inf)
     if nearest == math.inf:
         return longest
     visible = math.ceil(math.log(_ROUNDING) / math.log(gamma))

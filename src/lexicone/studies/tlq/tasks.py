@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csgraph
 from scipy.stats import binomtest
 
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
+from lexicone.models._reachability import steps_from
 from lexicone.order import Order
 from lexicone.plots._text import describe_choices
 from lexicone.qlearning._iterate import tlq_iterate
@@ -93,8 +93,7 @@ def scalarised(mdp: MDP, weights: np.ndarray) -> tuple[float, ...]:
 
 def shortest_ways(mdp: MDP) -> list[tuple[float, float]]:
     """(treasure, time) of the shortest way to each treasure, as far as none dominates it."""
-    (start,) = np.flatnonzero(mdp.initial)
-    away = csgraph.dijkstra(mdp.graph, indices=int(start), unweighted=True)
+    away = steps_from(mdp.graph, mdp.initial > 0)
     worth = np.zeros(mdp.num_states)
     np.maximum.at(worth, mdp.next_state, mdp.reward[..., 0])
     points = sorted((float(worth[s]), -float(away[s])) for s in np.flatnonzero(mdp.terminal))
