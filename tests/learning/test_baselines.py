@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lexicone.directions._cone import Reason, find_direction
+from lexicone.directions._find_direction import Reason, find_direction
 from lexicone.learning.algos._baselines import apply_rule, start_multipliers, update_multipliers
 
 ROWS = np.array([[2.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.5, -1.0, 2.0]])

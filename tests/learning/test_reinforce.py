@@ -10,7 +10,7 @@ import numpy as np
 import optax
 import pytest
 
-from lexicone.directions._cone import Direction, Method, Reason, find_direction
+from lexicone.directions._find_direction import Direction, DirectionMethod, Reason, find_direction
 from lexicone.directions._gradients import pair_cosines, pull_back_all, take_step
 from lexicone.exact._solve import solve
 from lexicone.learning._episodes import collect
@@ -348,4 +348,4 @@ def test_the_activation_is_that_of_the_policy():
 
 def test_wrong_choices_are_named():
     with pytest.raises(ValueError, match=r"method: expected one of sequential, .*, got 'newton'"):
-        check_choices(SimpleNamespace(method="newton"), method=Method)
+        check_choices(SimpleNamespace(method="newton"), method=DirectionMethod)

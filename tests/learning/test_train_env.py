@@ -17,7 +17,7 @@ from rich.console import Console
 
 from lexicone.cli import _train as cli_train
 from lexicone.cli._train import Evaluate, Train
-from lexicone.directions._cone import Direction
+from lexicone.directions._find_direction import Direction
 from lexicone.exact._solve import solve
 from lexicone.gym._env import MDPEnv
 from lexicone.learning._collect_env import play

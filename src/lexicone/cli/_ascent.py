@@ -15,7 +15,7 @@ from tyro.conf import Positional
 from lexicone._base.checks import check_range
 from lexicone._base.text import plain_numbers
 from lexicone.cli._options import check_folder, radians
-from lexicone.directions._cone import Method
+from lexicone.directions._find_direction import DirectionMethod
 
 __all__ = ["Figure", "Maximize", "ReproduceLpa"]
 
@@ -48,7 +48,7 @@ class Maximize:
     """K−1 thresholds, most important first (none for K=1)."""
     delta_deg: float = 2.0
     """Conservativeness Δ in degrees, 0 to below 90."""
-    method: Method = "sequential"
+    method: DirectionMethod = "sequential"
     """How to project: the paper's pass, the exact projection, or half-spaces (Δ=0)."""
     step: Literal["fixed", "safe"] = "fixed"
     """Take every step, or only steps that keep the satisfied objectives."""

@@ -1,23 +1,17 @@
 from ._cone import (
+    project_cone as project_cone,
+)
+from ._find_direction import (
     DEFAULT_DELTA as DEFAULT_DELTA,
 )
-from ._cone import (
+from ._find_direction import (
     Direction as Direction,
 )
-from ._cone import (
+from ._find_direction import (
     Reason as Reason,
 )
-from ._cone import (
-    ascent_bound as ascent_bound,
-)
-from ._cone import (
+from ._find_direction import (
     find_direction as find_direction,
-)
-from ._cone import (
-    is_stationary as is_stationary,
-)
-from ._cone import (
-    project_cone as project_cone,
 )
 from ._gradients import (
     combine as combine,
@@ -30,3 +24,9 @@ from ._gradients import (
 )
 from ._maximize import Maximum as Maximum
 from ._maximize import maximize as maximize
+from ._stationarity import (
+    ascent_bound as ascent_bound,
+)
+from ._stationarity import (
+    is_stationary as is_stationary,
+)

@@ -12,28 +12,37 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from lexicone.directions._cone import Direction, Method, Reason, find_direction
+from lexicone.directions._find_direction import Direction, DirectionMethod, Reason, find_direction
 from lexicone.directions._gradients import combine, gram, values_and_gradients
 
-__all__ = ["Parameters", "Settings", "State", "Step", "ascend", "begin", "evaluate_at", "record"]
+__all__ = [
+    "AscentParameters",
+    "AscentSettings",
+    "AscentState",
+    "StepRule",
+    "ascend",
+    "begin",
+    "evaluate_at",
+    "record",
+]
 
-Step = Literal["fixed", "safe"]
+StepRule = Literal["fixed", "safe"]
 
 _ARMIJO = 1e-4  # share of the linear prediction that a safe step must gain
 _CREEP = 64  # a safe step so many times shorter than the longest one means that Δ is in the way
 
 
-class Settings(NamedTuple):
+class AscentSettings(NamedTuple):
     """What the compiled program depends on."""
 
     fun: Callable[[Any], Any]
-    method: Method
+    method: DirectionMethod
     active_constraints: bool
-    step: Step
+    step: StepRule
     optimizer: optax.GradientTransformation
 
 
-class Parameters(NamedTuple):
+class AscentParameters(NamedTuple):
     """What may change without compiling again."""
 
     thresholds: Float[Array, " K-1"]
@@ -43,7 +52,7 @@ class Parameters(NamedTuple):
     tolerance: Float[Array, ""]
 
 
-class State(NamedTuple):
+class AscentState(NamedTuple):
     """Where an ascent is."""
 
     x: PyTree
@@ -64,17 +73,17 @@ class State(NamedTuple):
 
 
 def begin(
-    settings: Settings,
-    parameters: Parameters,
+    settings: AscentSettings,
+    parameters: AscentParameters,
     x: PyTree,
     dtype: Any,
     max_steps: int,
     record_path: bool,
-) -> State:
+) -> AscentState:
     """The state before the first step."""
     rows = max_steps + 1
     size = parameters.delta.shape[0]
-    return State(
+    return AscentState(
         x=x,
         previous=x,
         optimizer=settings.optimizer.init(x),
@@ -101,12 +110,15 @@ def evaluate_at(fun: Callable[[Any], Any], x: PyTree) -> Array:
 
 @partial(jax.jit, static_argnums=0)
 def ascend(
-    settings: Settings, parameters: Parameters, state: State, until: Int[Array, ""] | int
-) -> State:
+    settings: AscentSettings,
+    parameters: AscentParameters,
+    state: AscentState,
+    until: Int[Array, ""] | int,
+) -> AscentState:
     """Steps until one is impossible or ``state.step`` reaches ``until``."""
     move = _safe_step if settings.step == "safe" else _fixed_step
 
-    def body(state: State) -> State:
+    def body(state: AscentState) -> AscentState:
         values, gradients = values_and_gradients(partial(evaluate_at, settings.fun), state.x)
         products = gram(gradients)
         state = record(state, values)
@@ -133,7 +145,7 @@ def ascend(
     )
 
 
-def record(state: State, values: Array) -> State:
+def record(state: AscentState, values: Array) -> AscentState:
     """Notes x and its values in the history."""
     path = state.path
     if path is not None:
@@ -142,8 +154,8 @@ def record(state: State, values: Array) -> State:
 
 
 def _direction(
-    settings: Settings,
-    parameters: Parameters,
+    settings: AscentSettings,
+    parameters: AscentParameters,
     products: Array,
     values: Array,
     caution: Array,
@@ -162,14 +174,14 @@ def _direction(
 
 
 def _fixed_step(
-    settings: Settings,
-    parameters: Parameters,
-    state: State,
+    settings: AscentSettings,
+    parameters: AscentParameters,
+    state: AscentState,
     values: Array,
     gradients: PyTree,
     products: Array,
     direction: Direction,
-) -> State:
+) -> AscentState:
     """``x + α·direction``, or whatever the optimiser makes of the direction."""
     descent = jax.tree.map(jnp.negative, combine(direction.weights, gradients))
     updates, optimizer = settings.optimizer.update(descent, state.optimizer, state.x)
@@ -188,14 +200,14 @@ def _add_scaled(scale: Array, x: Array, update: Array) -> Array:
 
 
 def _safe_step(
-    settings: Settings,
-    parameters: Parameters,
-    state: State,
+    settings: AscentSettings,
+    parameters: AscentParameters,
+    state: AscentState,
     values: Array,
     gradients: PyTree,
     products: Array,
     direction: Direction,
-) -> State:
+) -> AscentState:
     """The best step that keeps the satisfied objectives, over growing sets of constrained objectives.
 
     The first round constrains what `find_direction` does. With active constraints, objectives that would

@@ -14,10 +14,10 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from lexicone.directions._cone import Direction
+from lexicone.directions._find_direction import Direction
 
 __all__ = [
-    "Step",
+    "GradientStep",
     "combine",
     "gram",
     "pair_cosines",
@@ -69,7 +69,7 @@ def pull_back_all(
 ) -> PyTree:
     """K gradients from one forward pass: ``pull_back`` is from ``jax.vjp``, and each cotangent is one objective's.
 
-    For a table of ``ln π(a|s)`` the cotangents ``[K,S,A]`` of `rollout.spread_credit` give K policy gradients.
+    For a table of ``ln π(a|s)`` the cotangents ``[K,S,A]`` of `spread_credit` give K policy gradients.
     """
     (gradients,) = jax.vmap(pull_back)(cotangents)
     return gradients
@@ -88,7 +88,7 @@ def pair_cosines(products: Float[Array, "K K"]) -> Float[Array, " pairs"]:
     )
 
 
-class Step(NamedTuple):
+class GradientStep(NamedTuple):
     """What `take_step` did."""
 
     parameters: PyTree
@@ -105,7 +105,7 @@ def take_step(
     parameters: PyTree,
     gradients: PyTree,
     choose: Callable[[Float[Array, "K K"]], Direction],
-) -> Step:
+) -> GradientStep:
     """Combine K ascent gradients as ``choose`` says (Gram matrix → `Direction`) and let the optimiser ascend.
 
     Where no direction is found, parameters *and* the optimiser's state stay exactly as they were: a step along 0 would
@@ -117,7 +117,7 @@ def take_step(
     updates, moved_state = optimizer.update(descent, state, parameters)
     moved = optax.apply_updates(parameters, updates)
     keep = partial(jnp.where, direction.found)
-    return Step(
+    return GradientStep(
         jax.tree.map(keep, moved, parameters),
         jax.tree.map(keep, moved_state, state),
         direction,

@@ -17,17 +17,23 @@ import optax
 from jaxtyping import Float, PyTree
 from rich.progress import Progress
 
+from lexicone._base.checks import check_kind, check_range
 from lexicone.directions._ascent import (
-    Parameters,
-    Settings,
-    State,
-    Step,
+    AscentParameters,
+    AscentSettings,
+    AscentState,
+    StepRule,
     ascend,
     begin,
     evaluate_at,
     record,
 )
-from lexicone.directions._cone import DEFAULT_DELTA, Method, Reason, find_direction
+from lexicone.directions._find_direction import (
+    DEFAULT_DELTA,
+    DirectionMethod,
+    Reason,
+    find_direction,
+)
 from lexicone.order import Order
 
 __all__ = ["Maximum", "Status", "maximize"]
@@ -72,9 +78,9 @@ def maximize(
     delta: Any = DEFAULT_DELTA,
     step_size: float | None = None,
     max_steps: int = 1000,
-    step: Step = "fixed",
+    step: StepRule = "fixed",
     optimizer: optax.GradientTransformation | None = None,
-    method: Method = "sequential",
+    method: DirectionMethod = "sequential",
     active_constraints: bool = False,
     buffer: Any = 0.0,
     tolerance: float | None = None,
@@ -109,10 +115,8 @@ def maximize(
     order = order if isinstance(order, Order) else Order(order)
     x = _check_start(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
-    if step not in get_args(Step):
-        raise ValueError(f"step: expected one of {get_args(Step)}, got {step!r}")
-    if method not in get_args(Method):
-        raise ValueError(f"method: expected one of {get_args(Method)}, got {method!r}")
+    check_kind("step", step, get_args(StepRule))
+    check_kind("method", method, get_args(DirectionMethod))
     if optimizer is not None and (step == "safe" or step_size is not None):
         raise ValueError('optimizer: replaces step_size and does not go with step="safe"')
     if not isinstance(max_steps, int | np.integer) or not 0 <= max_steps <= _STEP_LIMIT:
@@ -122,12 +126,10 @@ def maximize(
     if not (optimizer is None or isinstance(optimizer, optax.GradientTransformation)):
         raise ValueError(f"optimizer: expected an optax optimiser, got {optimizer!r}")
     step_size = 0.02 if step_size is None else _number("step_size", step_size)
-    if not 0 < step_size < np.inf:
-        raise ValueError(f"step_size: must be positive and finite, got {step_size}")
+    check_range("step_size", step_size, 0.0, above=True, below=True)
     eps = float(jnp.finfo(dtype).eps)
     tolerance = _number("tolerance", eps**0.75 if tolerance is None else tolerance)
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance: must be at least 0, got {tolerance}")
+    check_range("tolerance", tolerance, 0.0)
     size = len(order)
     # One call on known numbers checks delta, buffer and the thresholds before anything is compiled.
     find_direction(
@@ -137,9 +139,9 @@ def maximize(
         raise ValueError(f"buffer: must be finite, got {buffer}")
     start = _check_function(fun, x, size)
 
-    settings = Settings(fun, method, active_constraints, step, optimizer or _PLAIN)
+    settings = AscentSettings(fun, method, active_constraints, step, optimizer or _PLAIN)
     scale = step_size if optimizer is None else 1.0
-    parameters = Parameters(
+    parameters = AscentParameters(
         jnp.asarray(order.thresholds, dtype),
         jnp.broadcast_to(jnp.asarray(delta, dtype), (size,)),
         jnp.broadcast_to(jnp.asarray(buffer, dtype), (size - 1,)),
@@ -195,13 +197,13 @@ def _check_function(fun: Callable[[Any], Any], x: PyTree, size: int) -> jax.Shap
 
 
 def _run(
-    settings: Settings,
-    parameters: Parameters,
-    state: State,
+    settings: AscentSettings,
+    parameters: AscentParameters,
+    state: AscentState,
     max_steps: int,
     progress: bool,
     order: Order,
-) -> State:
+) -> AscentState:
     """In one piece, or in pieces with a progress bar between them."""
     if not progress:
         return ascend(settings, parameters, state, max_steps)
@@ -217,7 +219,7 @@ def _run(
 
 
 def _result(
-    order: Order, settings: Settings, state: State, max_steps: int, tolerance: float
+    order: Order, settings: AscentSettings, state: AscentState, max_steps: int, tolerance: float
 ) -> Maximum:
     if not state.stopped:  # the last x has not been looked at
         last = evaluate_at(settings.fun, state.x)
@@ -242,7 +244,7 @@ def _result(
 
 
 def _explain(
-    order: Order, settings: Settings, state: State, max_steps: int, tolerance: float
+    order: Order, settings: AscentSettings, state: AscentState, max_steps: int, tolerance: float
 ) -> tuple[Status, str]:
     name = order.labels[int(state.objective)]
     outcome = Reason(int(state.outcome))

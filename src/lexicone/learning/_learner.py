@@ -33,7 +33,7 @@ import optax
 from jaxtyping import Array, Float
 
 from lexicone._base.checks import check_whole
-from lexicone.directions._cone import Direction, Reason, find_direction
+from lexicone.directions._find_direction import Direction, Reason, find_direction
 from lexicone.directions._gradients import pair_cosines
 from lexicone.learning._episodes import Episodes, Problem
 from lexicone.learning._returns import nearly

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PyTree
 
-from lexicone.directions._cone import Direction, Method
-from lexicone.directions._gradients import Step, pull_back_all, take_step
+from lexicone.directions._find_direction import Direction, DirectionMethod
+from lexicone.directions._gradients import GradientStep, pull_back_all, take_step
 from lexicone.learning._episodes import Episodes, Problem, collect, spread_credit, visits
 from lexicone.learning._learner import (
     Activation,
@@ -110,7 +110,7 @@ class ActorCritic:
     """What is learned is a mean of the policy's parameters after all steps, the t-th weighing about t^(1/tail−1): with
     0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean."""
     optimizer: Optimizer = "adam"
-    method: Method = "exact"
+    method: DirectionMethod = "exact"
     confidence: float = 0.98
     """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
     allowance: float = 0.3
@@ -160,7 +160,7 @@ class ActorCritic:
             criterion=Criterion,
             activation=Activation,
             optimizer=Optimizer,
-            method=Method,
+            method=DirectionMethod,
             on_none=OnNone,
             rule=Rule,
         )
@@ -279,7 +279,7 @@ class ActorCritic:
         pull_back: Any,
         credit: Float[Array, "K S A"],
         share: Array,
-    ) -> tuple[State, Step]:
+    ) -> tuple[State, GradientStep]:
         """One step of the policy along the direction of the K gradients that ``credit`` makes."""
         entropy = -jnp.exp(log_table) * (1 + log_table)  # the slope of −Σ π ln π, by ln π
         barrier = 1 / log_table.shape[1]  # and of the mean of ln π

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lexicone.directions._cone import Direction, Reason, find_direction
+from lexicone.directions._find_direction import Direction, Reason, find_direction
 from lexicone.learning._learner import choose_direction
 
 __all__ = ["Rule", "apply_rule", "start_multipliers", "update_multipliers"]

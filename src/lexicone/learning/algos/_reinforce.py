@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from lexicone.directions._cone import Method
+from lexicone.directions._find_direction import DirectionMethod
 from lexicone.directions._gradients import pull_back_all, take_step
 from lexicone.learning._episodes import (
     Episodes,
@@ -82,7 +82,7 @@ class Reinforce:
     """New dropout masks at every step, or one for each state in an update: faster, but not the same algorithm."""
     temperature: float = 10.0
     """Of the softmax over actions."""
-    method: Method = "sequential"
+    method: DirectionMethod = "sequential"
     active_constraints: bool = False
     buffer: float = 0.0
     """As in `find_direction`, these three."""
@@ -113,7 +113,7 @@ class Reinforce:
         check_numbers(self)
         check_choices(
             self,
-            method=Method,
+            method=DirectionMethod,
             optimizer=Optimizer,
             on_none=OnNone,
             criterion=Criterion,
