@@ -63,9 +63,12 @@ bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, on
 figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
 	$(BIN)/lexicone figure all --out runs/figures
 
-docs: | $(BIN)/python  ## build the documentation into site/
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[docs]'
-	$(BIN)/mkdocs build --quiet
+	@touch $@ $(VENV)/.installed
+
+docs: $(VENV)/.installed-docs  ## build the documentation into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:  ## remove the virtual environment, caches and runs
 	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis
