@@ -1,10 +1,10 @@
-import inspect
 import itertools
 import sys
 from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,26 +16,36 @@ from lexicone.models._simulation import environment
 from lexicone.order import Order
 from lexicone.qlearning._exploration import EpsilonGreedy, Schedule, Softmax, Visits
 from lexicone.qlearning._iterate import _repetition, tlq_iterate
-from lexicone.qlearning._learn import Plan, Setting, init, random_numbers, step, tlq
-from lexicone.qlearning._rules import (
-    PRESETS,
-    TIES,
-    Numbers,
-    Rule,
+from lexicone.qlearning._learn import tlq
+from lexicone.qlearning._parts import (
     absolute_slack,
     absolute_threshold,
-    acceptable,
     clipped,
     cyclic,
-    greedy,
     informed,
     optimal,
     ordered,
-    preset,
     relative_slack,
-    seen,
-    successor_values,
     taken,
+)
+from lexicone.qlearning._rules import (
+    PRESETS,
+    TIES,
+    Rule,
+    RuleNumbers,
+    acceptable,
+    decision_values,
+    greedy,
+    preset,
+    successor_values,
+)
+from lexicone.qlearning._step import (
+    StaticSettings,
+    TracedSettings,
+    init,
+    schedule_value,
+    step,
+    uniform_draws,
 )
 from lexicone.tasks import deep_sea_treasure, fruit_tree, maze, space_traders
 from tests.helpers.small_models import drawn, random_model
@@ -231,8 +241,8 @@ def test_numpy_and_jax_decide_alike(seed, ties, objectives):
     numbers = rule.numbers(order)
     results = []
     for array in (np.asarray, jnp.asarray):
-        own = Numbers(*map(array, numbers))
-        table = seen(rule, own, array(q))
+        own = RuleNumbers(*map(array, numbers))
+        table = decision_values(rule, own, array(q))
         sets = acceptable(rule, own, table)
         policy = greedy(rule, own, table, sets.strict)
         results.append((policy, successor_values(rule, own, table, sets, policy)))
@@ -394,20 +404,20 @@ def test_deep_sea_treasure_reaches_every_point_of_the_concave_front():
 def replay(rule, mdp, order, key, steps, rate, **options):
     """The transitions of one run and its last table, by a plain scan of `step`."""
     env = environment(mdp)
-    numbers = Numbers(*map(jnp.asarray, rule.numbers(order)))
-    plan = Plan(rule.structure, "linear", EpsilonGreedy, "linear")
+    numbers = RuleNumbers(*map(jnp.asarray, rule.numbers(order)))
+    static = StaticSettings(rule.structure, "linear", "epsilon_greedy", "linear")
     limit = jnp.asarray(options.get("max_episode_steps", 1000), jnp.int32)
     constant = jnp.array([rate, rate, steps]), jnp.array([0.3, 0.3, steps])
-    setting = Setting(env, numbers, jnp.asarray(0.9), limit, *constant)
+    traced = TracedSettings(env, numbers, jnp.asarray(0.9), limit, *constant)
     times = jnp.arange(steps)
-    draws = random_numbers(jnp.asarray(key, jnp.uint32), times, jnp.float64)
+    draws = uniform_draws(jnp.asarray(key, jnp.uint32), times, jnp.float64)
     first = init(jnp.zeros((mdp.num_states, mdp.num_actions, mdp.num_objectives)))
 
     @jax.jit
-    def scan(setting, first, times, draws):
-        return jax.lax.scan(lambda s, now: step(plan, setting, s, *now), first, (times, draws))
+    def scan(traced, first, times, draws):
+        return jax.lax.scan(lambda s, now: step(static, traced, s, *now), first, (times, draws))
 
-    final, infos = scan(setting, first, times, draws)
+    final, infos = scan(traced, first, times, draws)
     return jax.tree.map(np.asarray, (final, infos))
 
 
@@ -617,7 +627,7 @@ def test_same_seed_same_run_and_one_compilation():
 
 def test_schedules_move_between_their_ends():
     numbers = jnp.array([1.0, 0.01, 100.0])
-    follow = module._follow
+    follow = schedule_value
     np.testing.assert_allclose(
         [follow("linear", numbers, t) for t in (0, 50, 100, 500)], [1, 0.505, 0.01, 0.01]
     )
@@ -653,7 +663,8 @@ def test_schedules_move_between_their_ends():
         (lambda: Visits(half=0.0), r"^half:"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(build, message):
+def test_settings_that_mean_nothing_are_refused(build, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match=message):
         build()
 
@@ -677,7 +688,8 @@ def test_settings_that_mean_nothing_are_refused(build, message):
         ({"initial": np.nan}, r"^initial:"),
     ],
 )
-def test_mistakes(run, changes, message):
+def test_mistakes(run, changes, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     arguments = {"mdp": space_traders(), "order": Order([0.88]), "rule": "gabor"} | changes
     with pytest.raises(ValueError, match=message):
         run(**arguments)
@@ -688,7 +700,8 @@ def test_a_threshold_of_minus_infinity_is_fine_unclipped():
     np.testing.assert_allclose(found.values, [0.7225, 0.0])
 
 
-def test_mistakes_of_each_function():
+def test_mistakes_of_each_function(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     mdp, order = space_traders(), Order([0.88])
     for name in ("seeds", "steps", "max_episode_steps", "log_points"):
         with pytest.raises(ValueError, match=rf"^{name}: must be at least 1, got 0"):
@@ -698,7 +711,7 @@ def test_mistakes_of_each_function():
     with pytest.raises(ValueError, match=r"^learning_rate:"):
         tlq(mdp, order, learning_rate=0.0)
     with pytest.raises(ValueError, match=r"^exploration:"):
-        inspect.unwrap(tlq)(mdp, order, exploration=0.1)
+        tlq(mdp, order, exploration=0.1)
     with pytest.raises(ValueError, match=r"^max_sweeps:"):
         tlq_iterate(mdp, order, max_sweeps=0)
     with pytest.raises(ValueError, match=r"^tolerance:"):

@@ -13,7 +13,8 @@ from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
 from lexicone.order import Order
 from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._rules import absolute_slack, optimal, preset
+from lexicone.qlearning._parts import absolute_slack, optimal
+from lexicone.qlearning._rules import preset
 from lexicone.studies.tlq import claims as experiment
 from lexicone.studies.tlq import figures as tlq_figures
 from lexicone.studies.tlq.cells import (

@@ -1,9 +1,24 @@
 """Schedules and exploration of the value-based learners: small frozen objects whose numbers may be traced."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, Literal, get_args
 
-__all__ = ["EpsilonGreedy", "Schedule", "Softmax", "Visits", "as_schedule"]
+from lexicone._base.checks import check_range
+
+__all__ = [
+    "EpsilonGreedy",
+    "ExplorationKind",
+    "RateKind",
+    "Schedule",
+    "ScheduleShape",
+    "Softmax",
+    "Visits",
+    "as_schedule",
+]
+
+ScheduleShape = Literal["linear", "geometric"]
+RateKind = Literal["linear", "geometric", "visits"]
+ExplorationKind = Literal["epsilon_greedy", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -16,13 +31,12 @@ class Schedule:
     start: float
     end: float | None = None
     over: float = 1.0
-    shape: str = "linear"
+    shape: ScheduleShape = "linear"
 
     def __post_init__(self) -> None:
-        if self.shape not in ("linear", "geometric"):
+        if self.shape not in get_args(ScheduleShape):
             raise ValueError(f"shape: expected linear or geometric, got {self.shape!r}")
-        if not 0 < self.over <= 1:
-            raise ValueError(f"over: must be above 0 and at most 1, got {self.over}")
+        check_range("over", self.over, 0, 1, above=True)
         if self.shape == "geometric" and not min(self.ends) > 0:
             raise ValueError(f"end: a geometric schedule stays above 0, got {self.ends}")
 
@@ -32,7 +46,7 @@ class Schedule:
         return self.start, self.start if self.end is None else self.end
 
 
-def as_schedule(given: Any) -> Schedule:
+def as_schedule(given: Schedule | float) -> Schedule:
     """A number is a constant schedule."""
     return given if isinstance(given, Schedule) else Schedule(float(given))
 
@@ -48,10 +62,8 @@ class Visits:
     half: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.start <= 1:
-            raise ValueError(f"start: must be above 0 and at most 1, got {self.start}")
-        if not self.half > 0:
-            raise ValueError(f"half: must be above 0, got {self.half}")
+        check_range("start", self.start, 0, 1, above=True)
+        check_range("half", self.half, 0, above=True)
 
 
 @dataclass(frozen=True)
@@ -59,10 +71,16 @@ class EpsilonGreedy:
     """With probability ``rate`` any action, else the rule's choice."""
 
     rate: Schedule | float = Schedule(1.0, 0.05, over=0.5)
+    kind: ClassVar[ExplorationKind] = "epsilon_greedy"
 
     def __post_init__(self) -> None:
-        if not all(0 <= end <= 1 for end in as_schedule(self.rate).ends):
+        if not all(0 <= end <= 1 for end in self.schedule.ends):
             raise ValueError(f"rate: must stay between 0 and 1, got {self.rate}")
+
+    @property
+    def schedule(self) -> Schedule:
+        """The rate over the run."""
+        return as_schedule(self.rate)
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,13 @@ class Softmax:
     """
 
     temperature: Schedule | float = Schedule(1.0, 0.05, over=0.5, shape="geometric")
+    kind: ClassVar[ExplorationKind] = "softmax"
 
     def __post_init__(self) -> None:
-        if not all(end > 0 for end in as_schedule(self.temperature).ends):
+        if not all(end > 0 for end in self.schedule.ends):
             raise ValueError(f"temperature: must stay above 0, got {self.temperature}")
+
+    @property
+    def schedule(self) -> Schedule:
+        """The temperature over the run."""
+        return as_schedule(self.temperature)

@@ -6,23 +6,25 @@ No theorem says that this converges: the operator is not a contraction. A run en
 it comes back to where it was (a cycle), or at the limit of sweeps.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from lexicone._base.checks import check_range
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._rules import (
-    Numbers,
     Rule,
+    RuleNumbers,
     acceptable,
+    decision_values,
     find_rule,
     greedy,
-    seen,
     successor_values,
 )
 
@@ -67,25 +69,31 @@ class Iteration:
 def tlq_iterate(
     mdp: MDP,
     order: Order,
-    rule: Any = "gabor",
+    rule: Rule | str = "gabor",
     gamma: float = 1.0,
     *,
-    initial: Any = 0.0,
+    initial: SupportsFloat | Sequence[float] = 0.0,
     max_sweeps: int = 10_000,
     tolerance: float = 1e-12,
 ) -> Iteration:
-    """Run a rule (a `Rule` or the name of a preset) on the model until it settles, cycles or gives up.
+    """Run a rule on the model until it settles, cycles or gives up.
 
-    Sweeps are synchronous; `taken` follows the greedy policy of each, without exploration. ``initial`` fills the
-    table: a number, ``[K]`` or ``[S,A,K]``; with γ=1, and for rules that cycle, the result depends on it.
-    ``tolerance`` is absolute, relative for values above 1.
+    Sweeps are synchronous; `taken` follows the greedy policy of each, without exploration.
+
+    Args:
+        mdp: the model.
+        order: the thresholds.
+        rule: a `Rule`, or the name of a preset.
+        gamma: the discount.
+        initial: fills the table: a number, ``[K]`` or ``[S,A,K]``; with γ=1, and for rules that cycle, the result
+            depends on it.
+        max_sweeps: the limit of sweeps.
+        tolerance: what counts as standing still; absolute, relative for values above 1.
     """
     rule, numbers = check_task(mdp, order, rule, gamma)
-    if max_sweeps < 1:
-        raise ValueError(f"max_sweeps: must be at least 1, got {max_sweeps}")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance: must not be negative, got {tolerance}")
-    run = _Run(mdp, rule, numbers, gamma)
+    check_range("max_sweeps", max_sweeps, 1)
+    check_range("tolerance", tolerance, 0)
+    run = _Sweeps(mdp, rule, numbers, gamma)
     table = start_table(mdp, initial)
     policy, worth = run.decide(table)
     trail, history = [hash(policy.tobytes())], [run.promise(policy, table)]
@@ -115,7 +123,7 @@ def tlq_iterate(
         status=status,
         message=_explain(status, sweep, period),
         policy=policy,
-        q=seen(rule, numbers, table),
+        q=decision_values(rule, numbers, table),
         values=evaluate(mdp, policy, gamma),
         sweeps=sweep,
         period=period,
@@ -127,7 +135,7 @@ def tlq_iterate(
     )
 
 
-def start_table(mdp: MDP, initial: Any) -> Float[np.ndarray, "S A K"]:
+def start_table(mdp: MDP, initial: SupportsFloat | Sequence[float]) -> Float[np.ndarray, "S A K"]:
     """The first table, from a number, ``[K]`` or ``[S,A,K]``. Terminal states have the value 0."""
     shape = (mdp.num_states, mdp.num_actions, mdp.num_objectives)
     given = np.asarray(initial)
@@ -143,15 +151,17 @@ def start_table(mdp: MDP, initial: Any) -> Float[np.ndarray, "S A K"]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _Sweeps:
+    """What one sweep does: decide by the table, then back up what successors are worth."""
+
     mdp: MDP
     rule: Rule
-    numbers: Numbers
+    numbers: RuleNumbers
     gamma: float
 
     def decide(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The policy ``[S,A]`` and the values of states as successors ``[S,K]``."""
-        q = seen(self.rule, self.numbers, table)
+        q = decision_values(self.rule, self.numbers, table)
         sets = acceptable(self.rule, self.numbers, q)
         policy = greedy(self.rule, self.numbers, q, sets.strict)
         worth = successor_values(self.rule, self.numbers, q, sets, policy)
@@ -164,19 +174,18 @@ class _Run:
         return mdp.expected_reward + self.gamma * ahead
 
     def promise(self, policy: np.ndarray, table: np.ndarray) -> np.ndarray:
-        q = seen(self.rule, self.numbers, table)
+        q = decision_values(self.rule, self.numbers, table)
         return np.einsum("s,sa,sak->k", self.mdp.initial, policy, q)
 
 
-def check_task(mdp: MDP, order: Order, rule: Any, gamma: float) -> tuple[Rule, Numbers]:
+def check_task(mdp: MDP, order: Order, rule: Rule | str, gamma: float) -> tuple[Rule, RuleNumbers]:
     """What `tlq_iterate` and `tlq` demand of their first arguments."""
     rule = find_rule(rule)
     if len(order) != mdp.num_objectives:
         raise ValueError(
             f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
         )
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma: must be between 0 and 1, got {gamma}")
+    check_range("gamma", gamma, 0, 1)
     rule.check_actions(mdp.num_actions)
     return rule, rule.numbers(order)
 

@@ -12,7 +12,7 @@ All functions take NumPy or JAX arrays with any leading axes, so that `tlq_itera
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,53 +20,42 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
+from lexicone._base.checks import check_range
 from lexicone.order import Order
+from lexicone.qlearning._columns import best_allowed, largest_allowed, tolerance_around
 from lexicone.qlearning._parts import (
     Accept,
+    Select,
     Update,
     absolute_slack,
     absolute_threshold,
-    best_of,
     clipped,
     cyclic,
     informed,
-    largest,
     optimal,
     ordered,
     relative_slack,
-    room_around,
     taken,
 )
 
 __all__ = [
     "PRESETS",
     "TIES",
-    "Accept",
-    "Numbers",
+    "AcceptableSets",
     "Rule",
-    "Sets",
-    "Update",
-    "absolute_slack",
-    "absolute_threshold",
+    "RuleNumbers",
     "acceptable",
-    "clipped",
-    "cyclic",
+    "decision_values",
     "find_rule",
     "greedy",
-    "informed",
-    "optimal",
-    "ordered",
     "preset",
-    "relative_slack",
-    "seen",
     "successor_values",
-    "taken",
 ]
 
 TIES = ("first", "random", "by_objective")
 
 
-class Numbers(NamedTuple):
+class RuleNumbers(NamedTuple):
     """What a rule's parts are given in numbers: a pytree, traced by the learner."""
 
     thresholds: Float[Any, " K"]
@@ -77,11 +66,11 @@ class Numbers(NamedTuple):
     tolerance: Float[Any, ""]
 
 
-class Sets(NamedTuple):
+class AcceptableSets(NamedTuple):
     """Acceptable actions, K+1 masks ``[…,A]``: entry k is what objective k chooses from."""
 
     strict: tuple[Bool[Any, "... A"], ...]
-    wide: tuple[Bool[Any, "... A"], ...]
+    enlarged: tuple[Bool[Any, "... A"], ...]
     """The same, enlarged by the buffer of `informed` (Π̂ in the paper)."""
 
 
@@ -89,18 +78,18 @@ class Sets(NamedTuple):
 class Rule:
     """A member of the family. Meaningless combinations raise a ValueError; doubtful ones are allowed.
 
-    >>> Rule(optimal, absolute_slack(0.1))
-    >>> Rule(clipped, absolute_threshold(), ties="random")
-    >>> Rule(informed(buffer=0.05), absolute_threshold(), ties="by_objective")
+    >>> urban = Rule(optimal, absolute_slack(0.1))
+    >>> gabor = Rule(clipped, absolute_threshold(), ties="random")
+    >>> with_buffer = Rule(informed(buffer=0.05), absolute_threshold(), ties="by_objective")
     """
 
     update: Update
     accept: Accept
-    select: Callable[[Any, tuple[Any, ...], Any], Any] = ordered
+    select: Select = ordered
     ties: str = "first"
     """``"first"`` of ``action_order``, ``"random"`` (each with the same probability), or ``"by_objective"``:
     the larger value of objective 1, then 2, …, then the first."""
-    action_order: Any = None
+    action_order: Sequence[int] | None = None
     """A permutation of the actions; None is 0, 1, 2, …."""
     tie_tolerance: float = 1e-9
     """Values count as equal, and as reaching a limit, up to this (relative above 1)."""
@@ -108,25 +97,24 @@ class Rule:
     def __post_init__(self) -> None:
         if self.ties not in TIES:
             raise ValueError(f"ties: expected one of {', '.join(TIES)}, got {self.ties!r}")
-        if not 0 <= self.tie_tolerance < math.inf:
-            raise ValueError(f"tie_tolerance: must be at least 0, got {self.tie_tolerance}")
+        check_range("tie_tolerance", self.tie_tolerance, 0, math.inf, below=True)
         if self.action_order is not None:
             object.__setattr__(self, "action_order", tuple(self.action_order))
         if self.action_order is not None and self.ties == "random":
             raise ValueError("action_order: random ties are never broken by an order of actions")
         thresholds = self.accept.by_threshold
-        if thresholds and self.select is cyclic and self.accept.amounts is None:
+        if thresholds and self.select.limits_last and self.accept.amounts is None:
             raise ValueError(
                 "accept: cyclic selection needs a threshold for the last objective too; "
                 "give absolute_threshold(last=…)"
             )
-        if thresholds and self.select is ordered and self.accept.amounts is not None:
+        if thresholds and not self.select.limits_last and self.accept.amounts is not None:
             raise ValueError(
                 "accept: ordered selection never compares the last objective with a threshold; "
                 "last is for cyclic selection"
             )
 
-    def numbers(self, order: Order) -> Numbers:
+    def numbers(self, order: Order) -> RuleNumbers:
         """The thresholds, slacks, buffer and tolerance for K objectives, checked."""
         thresholds = np.array([*order.thresholds, math.inf])
         if self.update.clips and (thresholds == -math.inf).any():
@@ -135,7 +123,7 @@ class Rule:
                 f"order: the threshold −∞ of {order.labels[k]} would clip every value to −∞; "
                 "use another update, or leave the objective out"
             )
-        return Numbers(
+        return RuleNumbers(
             thresholds,
             self._amounts(order),
             np.array(self.update.buffer),
@@ -149,9 +137,9 @@ class Rule:
             return np.array([*order.thresholds, last], dtype=float)
         if not isinstance(given, tuple):
             return np.full(count, given, dtype=float)
-        wanted = count if self.select is cyclic else count - 1
+        wanted = count if self.select.limits_last else count - 1
         if len(given) != wanted:
-            which = "each objective" if self.select is cyclic else "each objective but the last"
+            which = "each objective" if self.select.limits_last else "each objective but the last"
             raise ValueError(
                 f"accept: {self.accept.name} has {len(given)} values, "
                 f"but {count} objectives need {wanted}, one for {which}"
@@ -189,19 +177,19 @@ PRESETS = {
 """The paper's variants, with slacks of 0.1 where it names none; see `preset`."""
 
 
-def preset(name: Any, **changes: Any) -> Rule:
+def preset(name: str, **changes: Any) -> Rule:
     """One of `PRESETS`, changed: ``preset("urban", accept=absolute_slack(0.3), ties="random")``."""
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"rule: expected one of {', '.join(PRESETS)} or a Rule, got {name!r}")
     return replace(PRESETS[name], **changes)
 
 
-def find_rule(rule: Any) -> Rule:
+def find_rule(rule: Rule | str) -> Rule:
     """A `Rule` as it is, or the preset of that name."""
     return rule if isinstance(rule, Rule) else preset(rule)
 
 
-def seen(rule: Rule, numbers: Numbers, table: Any) -> Any:
+def decision_values(rule: Rule, numbers: RuleNumbers, table: Any) -> Any:
     """The values that decisions are made from: the table, through ``min(τ, ·)`` if the update clips.
 
     The table itself holds ``E[r + γ·v]`` unclipped, so that samples of it may be averaged.
@@ -209,56 +197,58 @@ def seen(rule: Rule, numbers: Numbers, table: Any) -> Any:
     if not rule.update.clips:
         return table
     xp = namespace(table)
-    return xp.minimum(table, _row(numbers.thresholds, table))
+    return xp.minimum(table, _along_last_axis(numbers.thresholds, table))
 
 
-def acceptable(rule: Rule, numbers: Numbers, q: Any, allowed: Any = None) -> Sets:
+def acceptable(rule: Rule, numbers: RuleNumbers, q: Any, allowed: Any = None) -> AcceptableSets:
     """The nested sets A_0 … A_K, and those enlarged by the buffer if the update is `informed`.
 
     ``allowed`` restricts A_0; by default all actions. The sets are never empty if A_0 is not.
     """
     xp = namespace(q)
     first = xp.ones_like(q[..., 0], dtype=xp.bool) if allowed is None else allowed
-    strict, wide = [first], [first]
+    strict, enlarged = [first], [first]
     for k in range(q.shape[-1]):
         column = q[..., k]
-        best = largest(column, strict[-1])
+        best = largest_allowed(column, strict[-1])
         limit = rule.accept.limit(best, numbers.amounts[k])
-        room = room_around(limit, numbers.tolerance)
+        room = tolerance_around(limit, numbers.tolerance)
         if rule.update.informs:
-            wide.append(wide[-1] & (column >= limit - numbers.buffer - room))
+            enlarged.append(enlarged[-1] & (column >= limit - numbers.buffer - room))
         strict.append(strict[-1] & (column >= limit - room))
-    return Sets(tuple(strict), tuple(wide if rule.update.informs else strict))
+    return AcceptableSets(tuple(strict), tuple(enlarged if rule.update.informs else strict))
 
 
-def greedy(rule: Rule, numbers: Numbers, q: Any, sets: tuple[Any, ...]) -> Float[Any, "... A"]:
+def greedy(rule: Rule, numbers: RuleNumbers, q: Any, sets: tuple[Any, ...]) -> Float[Any, "... A"]:
     """The policy of the selection, ties broken: probabilities ``[…,A]``."""
     xp = namespace(q)
     chosen = rule.select(q, sets, numbers.tolerance)
     if rule.ties == "by_objective":
         for k in range(q.shape[-1]):
-            chosen = best_of(q[..., k], chosen, numbers.tolerance)
+            chosen = best_allowed(q[..., k], chosen, numbers.tolerance)
     if rule.ties != "random":
         count = q.shape[-2]
         sequence = rule.action_order or tuple(range(count))
         rank = xp.asarray([sequence.index(a) for a in range(count)], dtype=xp.int32)
-        place = xp.where(chosen, _row(rank, chosen), count)
+        place = xp.where(chosen, _along_last_axis(rank, chosen), count)
         chosen = place == xp.min(place, axis=-1, keepdims=True)
     weight = xp.astype(chosen, q.dtype)
     return weight / xp.sum(weight, axis=-1, keepdims=True)
 
 
 def successor_values(
-    rule: Rule, numbers: Numbers, q: Any, sets: Sets, followed: Any
+    rule: Rule, numbers: RuleNumbers, q: Any, sets: AcceptableSets, followed: Any
 ) -> Float[Any, "... K"]:
     """What a state is worth as a successor, by the rule's update. ``[…,A,K] → […,K]``.
 
     ``followed[…,A]`` is the policy that is followed there, or the one action taken; only `taken` uses it.
     """
-    return rule.update.worth(q, sets.strict, followed, lambda: greedy(rule, numbers, q, sets.wide))
+    return rule.update.worth(
+        q, sets.strict, followed, lambda: greedy(rule, numbers, q, sets.enlarged)
+    )
 
 
-def _row(vector: Any, like: Any) -> Any:
+def _along_last_axis(vector: Any, like: Any) -> Any:
     """A vector with as many axes as ``like``, for the last one."""
     xp = namespace(like)
     return xp.reshape(xp.asarray(vector), (1,) * (like.ndim - 1) + (-1,))

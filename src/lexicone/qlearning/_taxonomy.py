@@ -13,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Float
 
+from lexicone._base.checks import check_range
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import steps_from
 from lexicone.order import Order
@@ -83,10 +84,9 @@ def classify(
         raise ValueError(
             f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
         )
-    if not 0 < gamma <= 1:
-        raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma}")
-    if horizon is not None and horizon < 1:
-        raise ValueError(f"horizon: must be at least 1, got {horizon}")
+    check_range("gamma", gamma, 0, 1, above=True)
+    if horizon is not None:
+        check_range("horizon", horizon, 1)
     endless, ending = _extremes(mdp, gamma, horizon or _horizon(mdp, gamma))
     room = 1e-12 * np.maximum(1.0, np.where(np.isfinite(endless), np.abs(endless), 0.0))
     endpoint = _pays_only_at_the_end(mdp)

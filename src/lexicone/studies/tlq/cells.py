@@ -10,14 +10,8 @@ import numpy as np
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._iterate import Iteration, tlq_iterate
-from lexicone.qlearning._rules import (
-    Rule,
-    absolute_slack,
-    acceptable,
-    greedy,
-    optimal,
-    relative_slack,
-)
+from lexicone.qlearning._parts import absolute_slack, optimal, relative_slack
+from lexicone.qlearning._rules import Rule, acceptable, greedy
 
 __all__ = [
     "Cell",

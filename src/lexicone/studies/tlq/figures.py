@@ -17,7 +17,8 @@ from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.plots._text import sketch
 from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._rules import absolute_slack, informed, preset
+from lexicone.qlearning._parts import absolute_slack, informed
+from lexicone.qlearning._rules import preset
 from lexicone.studies.tlq.cells import CHANCE, walk
 from lexicone.studies.tlq.early_late import DRAWN
 from lexicone.studies.tlq.variants import OUTCOMES

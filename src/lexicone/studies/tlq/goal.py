@@ -17,14 +17,8 @@ from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._rules import (
-    PRESETS,
-    Rule,
-    absolute_slack,
-    optimal,
-    preset,
-    relative_slack,
-)
+from lexicone.qlearning._parts import absolute_slack, optimal, relative_slack
+from lexicone.qlearning._rules import PRESETS, Rule, preset
 from lexicone.studies.tlq.cells import (
     Cell,
     Finding,

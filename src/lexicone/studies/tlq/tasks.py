@@ -12,14 +12,8 @@ from lexicone.models._reachability import steps_from
 from lexicone.order import Order
 from lexicone.plots._text import describe_choices
 from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._rules import (
-    PRESETS,
-    absolute_slack,
-    absolute_threshold,
-    optimal,
-    preset,
-    relative_slack,
-)
+from lexicone.qlearning._parts import absolute_slack, absolute_threshold, optimal, relative_slack
+from lexicone.qlearning._rules import PRESETS, preset
 from lexicone.studies.tlq.cells import Cell, Finding, Watch
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
 

@@ -9,7 +9,8 @@ from lexicone.exact._solve import solve
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._iterate import Iteration, tlq_iterate
-from lexicone.qlearning._rules import Rule, absolute_slack, informed, preset, taken
+from lexicone.qlearning._parts import absolute_slack, informed, taken
+from lexicone.qlearning._rules import Rule, preset
 from lexicone.studies.tlq.cells import (
     Cell,
     Finding,
