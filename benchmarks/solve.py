@@ -44,15 +44,15 @@ def build(kind: str, size: int) -> Any:
 def find_thresholds(mdp: Any) -> list[float]:
     import numpy as np
 
-    from lexicone.exact._choices import all_choices
     from lexicone.exact._policy_iteration import Chain, best_policy
+    from lexicone.exact._state_actions import all_state_actions
 
-    choices = all_choices(mdp, GAMMA)
+    pairs = all_state_actions(mdp, GAMMA)
     values = []
-    for reward in choices.reward.T:
-        policy = best_policy(choices, reward, choices.start[:-1]).policy
-        often = Chain(choices.next[policy]).visits(choices.initial)
-        values.append(often @ choices.reward[policy])
+    for reward in pairs.reward.T:
+        policy = best_policy(pairs, reward, pairs.first).policy
+        often = Chain(pairs.next[policy]).visits(pairs.initial)
+        values.append(often @ pairs.reward[policy])
     return np.mean(values, axis=0)[:-1].tolist()
 
 
@@ -74,17 +74,17 @@ def ours(mdp: Any, thresholds: list[float], method: Any) -> dict[str, Any]:
 
 def storm(mdp: Any, thresholds: list[float]) -> dict[str, Any]:
     """Discounting becomes an end with probability 1−γ at each step; costs are minimised, gains maximised."""
-    from lexicone.exact._choices import all_choices
+    from lexicone.exact._state_actions import all_state_actions
 
     stormpy = import_module("stormpy")
-    choices = all_choices(mdp, GAMMA)
-    sign = -1 if (choices.reward <= 0).all() else 1
+    pairs = all_state_actions(mdp, GAMMA)
+    sign = -1 if (pairs.reward <= 0).all() else 1
     with tempfile.NamedTemporaryFile("w", suffix=".drn") as file:
-        write_drn(choices, sign, file)
+        write_drn(pairs, sign, file)
         file.flush()
         model = stormpy.build_model_from_drn(file.name)
     best, reach = ("max", ">=") if sign > 0 else ("min", "<=")
-    last = choices.num_objectives - 1
+    last = pairs.num_objectives - 1
     parts = [f'R{{"r{last}"}}{best}=? [C]']
     parts += [f'R{{"r{k}"}}{reach}{sign * t!r} [C]' for k, t in enumerate(thresholds)]
     formula = stormpy.parse_properties(f"multi({', '.join(parts)})")[0].get_raw_formula()
@@ -98,22 +98,22 @@ def storm(mdp: Any, thresholds: list[float]) -> dict[str, Any]:
     }
 
 
-def write_drn(choices: Any, sign: int, file: Any) -> None:
+def write_drn(pairs: Any, sign: int, file: Any) -> None:
     """Storm's explicit format; state 0 draws the start, the last state is the end."""
-    count, objectives = choices.num_states, choices.num_objectives
+    count, objectives = pairs.num_states, pairs.num_objectives
     nothing = ", ".join("0" for _ in range(objectives))
     names = " ".join(f"r{k}" for k in range(objectives))
     file.write(f"@type: MDP\n@parameters\n\n@reward_models\n{names}\n@nr_states\n{count + 2}\n")
-    file.write(f"@nr_choices\n{choices.num_choices + 2}\n@model\nstate 0 [{nothing}] init\n")
+    file.write(f"@nr_choices\n{pairs.num_pairs + 2}\n@model\nstate 0 [{nothing}] init\n")
     file.write(f"\taction 0 [{nothing}]\n")
-    for s in choices.initial.nonzero()[0].tolist():
-        file.write(f"\t\t{s + 1} : {float(choices.initial[s])!r}\n")
-    table = choices.next.copy()
+    for s in pairs.initial.nonzero()[0].tolist():
+        file.write(f"\t\t{s + 1} : {float(pairs.initial[s])!r}\n")
+    table = pairs.next.copy()
     table.sort_indices()
     ends = (1 - table.sum(axis=1)).tolist()
     first, target, weight = table.indptr.tolist(), table.indices.tolist(), table.data.tolist()
-    paid = (sign * choices.reward).tolist()
-    start = choices.start.tolist()
+    paid = (sign * pairs.reward).tolist()
+    start = pairs.offsets.tolist()
     for s in range(count):
         file.write(f"state {s + 1} [{nothing}]\n")
         for n in range(start[s], start[s + 1]):
@@ -167,7 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one measurement")
-    parser.add_argument("--skip", nargs="*", default=[], choices=list(CONTESTANTS))
+    parser.add_argument("--skip", nargs="*", default=[], pairs=list(CONTESTANTS))
     default = Path(__file__).parent / "results" / "solve.json"
     parser.add_argument("--json", type=Path, default=default)
     parser.add_argument("--work", help=argparse.SUPPRESS)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from lexicone.exact._choices import END_TOLERANCE, all_choices
 from lexicone.exact._end_components import end_components
 from lexicone.exact._solve import Method, Status, solve
+from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._tolerances import NO_CHANCE
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -26,9 +27,9 @@ def patient_model(chance: float, reward: float) -> MDP:
 @pytest.mark.parametrize("method", ["lp", "columns"])
 def test_what_can_end_does_not_go_on_for_ever(chance: float, reward: float, method: Method) -> None:
     mdp = patient_model(chance, reward)
-    choices = all_choices(mdp, 1.0)
-    region, _ = end_components(choices, np.ones(1, dtype=bool))
-    assert choices.can_end.all()
+    pairs = all_state_actions(mdp, 1.0)
+    region, _ = end_components(pairs, np.ones(1, dtype=bool))
+    assert pairs.can_end.all()
     assert (region == -1).all()
     found = solve(mdp, Order([]), 1.0, method=method)
     assert found.status is Status.OPTIMAL
@@ -36,6 +37,6 @@ def test_what_can_end_does_not_go_on_for_ever(chance: float, reward: float, meth
 
 
 def test_below_the_tolerance_it_goes_on_for_ever() -> None:
-    choices = all_choices(patient_model(0.1 * END_TOLERANCE, 1.0), 1.0)
-    assert not choices.can_end.any()
-    assert end_components(choices, np.ones(1, dtype=bool))[1].all()
+    pairs = all_state_actions(patient_model(0.1 * NO_CHANCE, 1.0), 1.0)
+    assert not pairs.can_end.any()
+    assert end_components(pairs, np.ones(1, dtype=bool))[1].all()

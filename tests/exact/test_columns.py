@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from lexicone.exact import _policy_iteration as pricing
-from lexicone.exact import _sparse_policy as purify
-from lexicone.exact._choices import STAY, all_choices
-from lexicone.exact._columns import Columns
-from lexicone.exact._end_components import settle, stay_regions
+from lexicone.exact import _sparse_policy as sparse_policy
+from lexicone.exact._column_generation import ColumnGeneration
+from lexicone.exact._end_components import restrict_to_finite, stay_regions
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy import Occupancy, upper_bound
+from lexicone.exact._occupancy_program import OccupancyProgram, upper_bound
 from lexicone.exact._policy_iteration import Chain, best_policy
 from lexicone.exact._policy_iteration_total import best_ending_policy, ending_policy, never_ends
 from lexicone.exact._solve import Status, solve
+from lexicone.exact._state_actions import STAY, all_state_actions
 from lexicone.order import Order
 from lexicone.tasks import garnet, grid, maze
 from tests.helpers.small_models import deterministic_values, drawn, random_model
@@ -23,54 +23,54 @@ from tests.helpers.small_models import deterministic_values, drawn, random_model
 def test_chains_are_solved_to_rounding(gamma, size, monkeypatch):
     monkeypatch.setattr(pricing, "_DIRECT_SIZE", size)
     for mdp in (garnet(300, 3, 3, 2), grid(17)):
-        choices = all_choices(mdp, gamma)
-        policy = choices.start[:-1] + 1
-        matrix = choices.next[policy]
+        pairs = all_state_actions(mdp, gamma)
+        policy = pairs.first + 1
+        matrix = pairs.next[policy]
         chain = Chain(matrix)
-        paid = choices.reward[policy, 0]
+        paid = pairs.reward[policy, 0]
         values = chain.values(paid)
         np.testing.assert_allclose(values - matrix @ values, paid, atol=1e-12 / (1 - gamma))
-        often = chain.visits(choices.initial)
-        np.testing.assert_allclose(often @ paid, choices.initial @ values, rtol=1e-10)
+        often = chain.visits(pairs.initial)
+        np.testing.assert_allclose(often @ paid, pairs.initial @ values, rtol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_policy_iteration_finds_the_best_policy(seed):
     mdp = random_model(seed, 5, 3, 2, "any", False)
-    choices = all_choices(mdp, 0.9)
+    pairs = all_state_actions(mdp, 0.9)
     weights = np.random.default_rng(seed).random(2)
-    found = best_policy(choices, choices.reward @ weights, choices.start[:-1])
+    found = best_policy(pairs, pairs.reward @ weights, pairs.first)
     best = (deterministic_values(mdp, 0.9) @ weights).max()
-    np.testing.assert_allclose(choices.initial @ found.values, best, atol=1e-9)
+    np.testing.assert_allclose(pairs.initial @ found.values, best, atol=1e-9)
     assert found.slack <= 1e-10
-    bound = upper_bound(choices, weights, found.values, {})
+    bound = upper_bound(pairs, weights, found.values, {})
     assert best - 1e-9 <= bound <= best + 1e-8
 
 
 def test_the_bound_holds_for_any_values():
     mdp = random_model(2, 5, 3, 1, "any", False)
-    choices = all_choices(mdp, 0.9)
+    pairs = all_state_actions(mdp, 0.9)
     best = deterministic_values(mdp, 0.9).max()
     rng = np.random.default_rng(0)
     for _ in range(20):
-        assert upper_bound(choices, np.ones(1), rng.normal(size=choices.num_states), {}) >= best
+        assert upper_bound(pairs, np.ones(1), rng.normal(size=pairs.num_states), {}) >= best
 
 
 def test_an_unbounded_sum_is_found_as_a_loop():
     mdp = drawn(3, {0: [(2, (0,)), (1, (-5,))], 1: [(1, (1,)), (2, (0,))]}, [2])
-    choices = settle(all_choices(mdp, 1.0), np.array([True]))
-    found = best_ending_policy(choices, choices.reward[:, 0], ending_policy(choices))
+    pairs = restrict_to_finite(all_state_actions(mdp, 1.0), np.array([True]))
+    found = best_ending_policy(pairs, pairs.reward[:, 0], ending_policy(pairs))
     assert found.loop is not None
-    assert Columns(choices).maximize(0, {}).outcome is Outcome.UNBOUNDED
-    assert Occupancy(choices).maximize(0, {}).outcome is Outcome.UNBOUNDED
+    assert ColumnGeneration(pairs).maximize(0, {}).outcome is Outcome.UNBOUNDED
+    assert OccupancyProgram(pairs).maximize(0, {}).outcome is Outcome.UNBOUNDED
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ending_policies_end(seed):
     mdp = random_model(seed, 6, 3, 1, "some costs", True)
-    choices = settle(all_choices(mdp, 1.0), np.array([True]))
-    if choices is not None:
-        assert not never_ends(choices, ending_policy(choices)).any()
+    pairs = restrict_to_finite(all_state_actions(mdp, 1.0), np.array([True]))
+    if pairs is not None:
+        assert not never_ends(pairs, ending_policy(pairs)).any()
 
 
 def test_stay_regions():
@@ -87,22 +87,22 @@ def test_stay_regions():
             6: [(5, (-1,))],
         },
     )
-    choices = all_choices(mdp, 1.0)
-    region, inside = stay_regions(choices, np.array([True]))
+    pairs = all_state_actions(mdp, 1.0)
+    region, inside = stay_regions(pairs, np.array([True]))
     assert (region >= 0).tolist() == [False, True, True, True, True, False, False]
     assert region[1] == region[2] != region[3]
-    assert not inside[(choices.state == 2) & (choices.reward[:, 0] < 0)].any()
-    settled = settle(choices, np.array([True]))
+    assert not inside[(pairs.state == 2) & (pairs.reward[:, 0] < 0)].any()
+    settled = restrict_to_finite(pairs, np.array([True]))
     assert settled.states.tolist() == [0, 1, 2, 3, 4]
     assert settled.states[settled.state[settled.action == STAY]].tolist() == [1, 2, 3, 4]
 
 
 def test_floors_that_no_policy_keeps():
     mdp = random_model(1, 4, 3, 3, "any", False)
-    choices = all_choices(mdp, 0.9)
+    pairs = all_state_actions(mdp, 0.9)
     rows = deterministic_values(mdp, 0.9)
     floors = {0: rows[:, 0].max(), 1: rows[:, 1].max() + 0.1}
-    for engine in (Columns(choices), Occupancy(choices)):
+    for engine in (ColumnGeneration(pairs), OccupancyProgram(pairs)):
         assert engine.maximize(2, floors).outcome is Outcome.INFEASIBLE
 
 
@@ -110,24 +110,24 @@ def test_floors_that_no_policy_keeps():
 @pytest.mark.parametrize("seed", range(6))
 def test_purified_mixtures(seed, small, monkeypatch):
     """A mixture of best policies for the same weights, made to differ by ties, ends up with two random states."""
-    monkeypatch.setattr(purify, "_SMALL", small)
+    monkeypatch.setattr(sparse_policy, "_SMALL", small)
     rng = np.random.default_rng(seed)
     mdp = garnet(200, 3, 3, 3, seed=seed)
-    choices = all_choices(mdp, 0.9)
-    occupancy = np.zeros(choices.num_choices)
-    base = choices.start[:-1] + rng.integers(0, 3, choices.num_states)
+    pairs = all_state_actions(mdp, 0.9)
+    occupancy = np.zeros(pairs.num_pairs)
+    base = pairs.first + rng.integers(0, 3, pairs.num_states)
     for share in rng.dirichlet(np.ones(3)):
-        policy = np.zeros(choices.num_choices)
-        other = choices.start[:-1] + rng.integers(0, 3, choices.num_states)
-        policy[np.where(rng.random(choices.num_states) < 0.1, other, base)] = 1.0
-        occupancy += share * purify.visits(choices, policy)
-    mixed = purify.probabilities(choices, occupancy, base)
-    target = purify.visits(choices, mixed) @ choices.reward
-    np.testing.assert_allclose(occupancy @ choices.reward, target, rtol=1e-10)
-    assert len(purify.randomising(choices, mixed)) > 10
-    pure = purify.purify(choices, mixed, {0: target[0], 1: target[1]}, 2)
-    assert len(purify.randomising(choices, pure)) <= 2
-    values = purify.visits(choices, pure) @ choices.reward
+        policy = np.zeros(pairs.num_pairs)
+        other = pairs.first + rng.integers(0, 3, pairs.num_states)
+        policy[np.where(rng.random(pairs.num_states) < 0.1, other, base)] = 1.0
+        occupancy += share * sparse_policy.policy_occupancy(pairs, policy)
+    mixed = sparse_policy.policy_from_occupancy(pairs, occupancy, base)
+    target = sparse_policy.policy_occupancy(pairs, mixed) @ pairs.reward
+    np.testing.assert_allclose(occupancy @ pairs.reward, target, rtol=1e-10)
+    assert len(sparse_policy.randomising_states(pairs, mixed)) > 10
+    pure = sparse_policy.make_sparse(pairs, mixed, {0: target[0], 1: target[1]}, 2)
+    assert len(sparse_policy.randomising_states(pairs, pure)) <= 2
+    values = sparse_policy.policy_occupancy(pairs, pure) @ pairs.reward
     assert (values >= target - 1e-7).all()
 
 

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexicone.exact import _deterministic as deterministic
-from lexicone.exact._choices import all_choices
 from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import Status, solve
+from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._evaluation import evaluate
 from lexicone.order import Order
 from lexicone.tasks import garnet
@@ -77,17 +77,17 @@ def test_a_search_that_is_cut_short_says_so(monkeypatch):
 
 def test_a_search_without_time_keeps_what_it_starts_from():
     mdp = garnet(30, 3, 3, 2, seed=3)
-    choices = all_choices(mdp, 0.9)
+    pairs = all_state_actions(mdp, 0.9)
 
     def values_of(policy):
-        return evaluate(mdp, choices.action[policy], 0.9)
+        return evaluate(mdp, pairs.action[policy], 0.9)
 
     best = solve(mdp, Order([np.inf]), 0.9, policies="deterministic")
-    first = choices.start[:-1] + best.policy.argmax(axis=1)
+    first = pairs.first + best.policy.argmax(axis=1)
     limits = np.array([0.9 * best.values[0], np.inf])
     for seconds, outcome in ((-1.0, Outcome.TIME_LIMIT), (np.inf, Outcome.OPTIMAL)):
         found = deterministic.solve_deterministic(
-            choices, limits, values_of, first=first, seconds=seconds
+            pairs, limits, values_of, first=first, seconds=seconds
         )
         assert found.outcome is outcome
         assert (found.policy == first).all() == (seconds < 0)

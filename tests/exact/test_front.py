@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lexicone.exact._front import pareto, sensitivity
-from lexicone.exact._highs import Outcome, run
+from lexicone.exact._highs import Outcome, solve_program
 from lexicone.exact._solve import Status, solve
 from lexicone.order import Order
 from lexicone.tasks import maze, space_traders
@@ -104,7 +104,7 @@ class TestSensitivity:
 
 
 class TestLoopsThatCannotBeDecided:
-    """What `endings.largest_gains` does when HiGHS gives up on a program that has a solution."""
+    """What `largest_gains` does when HiGHS gives up on a program that has a solution."""
 
     mdp = drawn(3, {0: [(1, (200.0,)), (2, (0.0,))], 1: [(0, (-100.0,)), (2, (0.0,))]}, [2])
 
@@ -113,15 +113,17 @@ class TestLoopsThatCannotBeDecided:
 
         def once(highs):
             calls.append(highs.getLp().a_matrix_.value_)
-            return Outcome.FAILED if len(calls) % 2 else run(highs)
+            return Outcome.FAILED if len(calls) % 2 else solve_program(highs)
 
         assert solve(self.mdp, Order([])).status is Status.UNBOUNDED
-        monkeypatch.setattr("lexicone.exact._end_components.run", once)
+        monkeypatch.setattr("lexicone.exact._end_components.solve_program", once)
         assert solve(self.mdp, Order([])).status is Status.UNBOUNDED
         assert max(calls[1]) == 1.0
 
     def test_it_is_an_error_in_one_line(self, monkeypatch):
-        monkeypatch.setattr("lexicone.exact._end_components.run", lambda highs: Outcome.FAILED)
+        monkeypatch.setattr(
+            "lexicone.exact._end_components.solve_program", lambda highs: Outcome.FAILED
+        )
         with pytest.raises(ValueError, match=r"^mdp: cannot tell whether the loops among 2 states"):
             solve(self.mdp, Order([]))
         solve(self.mdp, Order([]), 0.9)  # with discounting there is nothing to tell

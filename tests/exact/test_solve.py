@@ -380,7 +380,7 @@ def test_mistakes_are_named(arguments, blamed, monkeypatch):
     "how", [{"policies": "deterministic"}, {"method": "lp"}, {"method": "columns"}]
 )
 def test_rewards_far_larger_than_the_optimum(far, reachable, how):
-    """Differences of 1 decide, beside a choice that costs ``far``, or a state that nobody comes to."""
+    """Differences of 1 decide, beside a pair that costs ``far``, or a state that nobody comes to."""
     first = np.array([-far if reachable else -4.0, -1.0, -3.0, -2.0])
     reward = np.zeros((6, 4, 1, 2))
     reward[0, :, 0] = np.stack([first, [0.0, 5.0, 9.0, 7.0]], axis=1)

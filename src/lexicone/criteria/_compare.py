@@ -9,9 +9,9 @@ from jaxtyping import Float
 from lexicone._base.checks import check_whole
 from lexicone.criteria._augment import augmentation
 from lexicone.criteria._search import search
-from lexicone.exact._choices import all_choices
 from lexicone.exact._deterministic import MAX_STATES, solve_deterministic
 from lexicone.exact._solve import Report, Solution, reward_scale, solve
+from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -120,13 +120,13 @@ def _branch_and_bound(
 ) -> Solution:
     """As ``solve(…, policies="deterministic")``, from a policy to start with and for a limited time."""
     scale = reward_scale(mdp)
-    choices = all_choices(mdp, gamma, scale)
+    choices = all_state_actions(mdp, gamma, scale)
     report = Report(mdp, order, gamma, _TOLERANCE, scale)
     if not choices.num_states:
         return report.ended("deterministic")
 
     def values_of(policy: np.ndarray) -> np.ndarray:
-        shares = np.zeros(choices.num_choices)
+        shares = np.zeros(choices.num_pairs)
         shares[policy] = 1.0
         return evaluate(mdp, report.table(choices, shares), gamma) / scale
 
@@ -134,7 +134,7 @@ def _branch_and_bound(
         choices,
         np.array([*order.thresholds, np.inf]) / scale,
         values_of,
-        first=None if first is None else choices.start[:-1] + first[choices.states],
+        first=None if first is None else choices.first + first[choices.states],
         seconds=seconds,
     )
     return report.deterministic(choices, best)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lexicone.exact._choices import STAY, Choices, all_choices
-from lexicone.exact._columns import Columns
-from lexicone.exact._end_components import settle
+from lexicone.exact._column_generation import ColumnGeneration
+from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy import Occupancy, Stage
+from lexicone.exact._occupancy_program import Maximum, OccupancyProgram
 from lexicone.exact._solve import Report, Solution, reward_scale
-from lexicone.exact._stages import Result, drop_losers, extract, policy_that_keeps
+from lexicone.exact._stages import Optimum, drop_losing_pairs, extract_policy, policy_that_keeps
+from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -62,25 +62,25 @@ class Subproblem(NamedTuple):
 
 
 class Exact:
-    """The constrained problems of one model; choices that cannot keep what was decided are dropped on the way."""
+    """The constrained problems of one model; pairs that cannot keep what was decided are dropped on the way."""
 
     def __init__(self, mdp: MDP, order: Order, gamma: float) -> None:
         self.mdp, self.order, self.gamma = mdp, order, gamma
         self.scale = reward_scale(mdp)
-        self.choices = all_choices(mdp, gamma, self.scale)
-        self.method = "lp" if self.choices.num_states <= _LP_STATES else "columns"
-        self.engine: Occupancy | Columns | None = None
-        self.stage: Stage | None = None
+        self.pairs = all_state_actions(mdp, gamma, self.scale)
+        self.method = "lp" if self.pairs.num_states <= _LP_STATES else "columns"
+        self.engine: OccupancyProgram | ColumnGeneration | None = None
+        self.stage: Maximum | None = None
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """Maximise one objective given floors under others, all in the model's own units."""
         marks = np.isin(np.arange(len(self.order)), [objective, *floors])
-        settled = settle(self.choices, marks)
-        if settled is None:
+        usable = restrict_to_finite(self.pairs, marks)
+        if usable is None:
             return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
-        if self.engine is None or self.engine.choices is not settled:
-            self.engine = self._build(settled)
+        if self.engine is None or self.engine.pairs is not usable:
+            self.engine = self._build(usable)
         self.stage = stage = self.engine.maximize(objective, scaled)
         answer = {
             Outcome.INFEASIBLE: Answer.INFEASIBLE,
@@ -100,7 +100,7 @@ class Exact:
             return floor
         room = _EXACT * max(1.0, abs(stage.value))
         if stage.value <= found.threshold / self.scale[found.objective] + room:
-            self.choices = drop_losers(engine, stage)
+            self.pairs = drop_losing_pairs(engine, stage)
             self.engine = None
             floor -= 1e-11 * max(1.0, abs(floor)) * (floor < found.threshold)
         return floor
@@ -110,7 +110,7 @@ class Exact:
     ) -> Solution:
         """The policy that ends the search, and the proof of its values."""
         problem = Report(self.mdp, self.order, self.gamma, tolerance, self.scale)
-        if not self.choices.num_states:
+        if not self.pairs.num_states:
             return problem.ended("stochastic")
         count = len(self.order)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
@@ -123,20 +123,20 @@ class Exact:
             assert self.engine is not None
             assert self.stage is not None
             bound[objective] = self.stage.bound
-            engine, found = extract(self.engine, self.stage, others, objective)
-            choices = engine.choices
+            engine, found = extract_policy(self.engine, self.stage, others, objective)
+            pairs = engine.pairs
         else:
             marks[objective] = outcome is Outcome.UNBOUNDED
-            choices, found = policy_that_keeps(self.choices, marks, others)
+            pairs, found = policy_that_keeps(self.pairs, marks, others)
         nothing = np.zeros((count, count))
-        result = Result(outcome, objective, choices, found, scaled, marks, bound, nothing)
+        result = Optimum(outcome, objective, pairs, found, scaled, marks, bound, nothing)
         return problem.stochastic(result, self.method)
 
-    def _build(self, choices: Choices) -> Occupancy | Columns:
+    def _build(self, pairs: StateActions) -> OccupancyProgram | ColumnGeneration:
         before = self.engine
         if self.method == "lp":
-            return Occupancy(choices, before if isinstance(before, Occupancy) else None)
-        return Columns(choices, before if isinstance(before, Columns) else None)
+            return OccupancyProgram(pairs, before if isinstance(before, OccupancyProgram) else None)
+        return ColumnGeneration(pairs, before if isinstance(before, ColumnGeneration) else None)
 
     def _answer(
         self, answer: Answer, objective: int, threshold: float, floors: dict[int, float]
@@ -161,9 +161,9 @@ class Exact:
         """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
         engine = self.engine
         assert engine is not None
-        often = engine.occupancy() if isinstance(engine, Columns) else engine.occupancy
-        values = often @ engine.choices.reward * self.scale
-        stays = often[engine.choices.action == STAY].sum() > _EXACT
+        often = engine.occupancy() if isinstance(engine, ColumnGeneration) else engine.occupancy
+        values = often @ engine.pairs.reward * self.scale
+        stays = often[engine.pairs.action == STAY].sum() > _EXACT
         unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
         return np.where(unknown, np.nan, values)
 

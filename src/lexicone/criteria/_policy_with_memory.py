@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from lexicone.exact._choices import all_choices
-from lexicone.exact._stay_for_ever import visits_for_ever
+from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._stay_for_ever import occupancy_for_ever
 from lexicone.models._evaluation import evaluate
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ class Lifted:
     @cached_property
     def occupancy(self) -> Float[np.ndarray, "N A"]:
         """How often each action is expected to be taken in each augmented state; ∞ where it goes on for ever."""
-        choices = all_choices(self.augmented.tracked, self.augmented.gamma)
+        pairs = all_state_actions(self.augmented.tracked, self.augmented.gamma)
         often = np.zeros_like(self.table)
-        shares = self.table[choices.states].ravel()
-        often[choices.states] = visits_for_ever(choices, shares).reshape(len(choices.states), -1)
+        shares = self.table[pairs.states].ravel()
+        often[pairs.states] = occupancy_for_ever(pairs, shares).reshape(len(pairs.states), -1)
         return often
 
     def simulate(self, episodes: int = 100, **options: Any) -> "Simulation":

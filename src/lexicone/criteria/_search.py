@@ -190,7 +190,7 @@ class _Run:
         """With linear programs."""
         engine = Exact(self.model, self.order, self.gamma)
         outcome, objective = Outcome.OPTIMAL, self.plan[-1]
-        if engine.choices.num_states:
+        if engine.pairs.num_states:
             outcome, objective = self._walk(engine, strategy)
         found = engine.solution(outcome, objective, self.floors, self.tolerance)
         return _Found(

@@ -1,8 +1,8 @@
 """The best deterministic policy: branch and bound on the integer program, stage by stage.
 
-The integer program is the occupancy program with one choice per state. Its relaxation, the linear program, has
+The integer program is the occupancy program with one pair per state. Its relaxation, the linear program, has
 solutions that randomise in few states; branching decides one of those. No big constants are
-needed: to fix a state's choice is to drop the others. Every candidate is evaluated exactly.
+needed: to fix a state's pair is to drop the others. Every candidate is evaluated exactly.
 """
 
 import time
@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone.exact._choices import STAY, Choices
-from lexicone.exact._end_components import settle
+from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy import Occupancy
+from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_iteration_total import ending_policy
-from lexicone.exact._sparse_policy import probabilities
+from lexicone.exact._sparse_policy import policy_from_occupancy
+from lexicone.exact._state_actions import STAY, StateActions
 
 __all__ = ["MAX_STATES", "Deterministic", "solve_deterministic"]
 
@@ -35,12 +35,12 @@ class Deterministic(NamedTuple):
     """OPTIMAL, INFEASIBLE (``objective`` is −∞), UNBOUNDED (it is +∞) or TIME_LIMIT (too long, or too many nodes)."""
     objective: int
     policy: Int[np.ndarray, " S"]
-    """The number of the choice in each state."""
+    """The number of the pair in each state."""
     bound: Float[np.ndarray, " K"]
 
 
 def solve_deterministic(
-    choices: Choices,
+    pairs: StateActions,
     thresholds: Float[np.ndarray, " K"],
     evaluate: Callable[[np.ndarray], np.ndarray],
     *,
@@ -51,22 +51,22 @@ def solve_deterministic(
 ) -> Deterministic:
     """Stage i searches for the deterministic policy with the largest ``min(V_i, τ_i)`` that keeps the floors.
 
-    ``evaluate`` gives the K values of a policy (one choice per state). Choices must not include staying.
+    ``evaluate`` gives the K values of a policy (one pair per state). Pairs must not include staying.
     ``first`` is a policy to start from: what cannot beat it is never searched. After ``seconds`` the search is
     cut short.
     """
     end = time.monotonic() + seconds
-    count = choices.num_objectives
+    count = pairs.num_objectives
     plan = [(i, thresholds[i]) for i in range(count) if thresholds[i] > -np.inf]
     main = len(plan)
     plan += [(i, np.inf) for i in range(count - 1)] * break_ties
     marks = np.zeros(count, dtype=bool)
     floors: dict[int, float] = {}
     bound = np.full(count, -np.inf)
-    best = choices.start[:-1] if first is None else first
+    best = pairs.first if first is None else first
     for number, (i, threshold) in enumerate(plan):
         marks[i] = True
-        search = _Search(choices, i, threshold, dict(floors), marks, evaluate, progress)
+        search = _Search(pairs, i, threshold, dict(floors), marks, evaluate, progress)
         search.consider(best)
         search.run(end)
         if search.best is not None:
@@ -91,7 +91,7 @@ class _Search:
 
     def __init__(
         self,
-        choices: Choices,
+        pairs: StateActions,
         objective: int,
         threshold: float,
         floors: dict[int, float],
@@ -99,7 +99,7 @@ class _Search:
         evaluate: Callable[[np.ndarray], np.ndarray],
         progress: Callable[[str], None] | None,
     ) -> None:
-        self.choices, self.objective, self.threshold = choices, objective, threshold
+        self.pairs, self.objective, self.threshold = pairs, objective, threshold
         self.floors = {j: f for j, f in floors.items() if j != objective}
         self.marks, self.evaluate, self.progress = marks.copy(), evaluate, progress
         self.best: np.ndarray | None = None
@@ -121,8 +121,8 @@ class _Search:
         return value
 
     def run(self, end: float) -> None:
-        """Search all choices; the nodes still open after the limits only leave their bound."""
-        stack = [(np.ones(self.choices.num_choices, dtype=bool), self.threshold)]
+        """Search all pairs; the nodes still open after the limits only leave their bound."""
+        stack = [(np.ones(self.pairs.num_pairs, dtype=bool), self.threshold)]
         while stack:
             allowed, above = stack.pop()
             if not above > self.value + self._slack():
@@ -142,25 +142,25 @@ class _Search:
         return _EXACT * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
 
     def _branch(self, allowed: np.ndarray, above: float) -> list[tuple[np.ndarray, float]]:
-        choices = self.choices
-        narrow, rows = choices.keep(allowed, choices.reached(allowed))
-        settled = settle(narrow, self.marks)
+        pairs = self.pairs
+        narrow, rows = pairs.keep(allowed, pairs.reached(allowed))
+        settled = restrict_to_finite(narrow, self.marks)
         if settled is None:
             return []
-        program = Occupancy(settled)
+        program = OccupancyProgram(settled)
         stage = program.maximize(self.objective, self.floors)
         fill = ending_policy(settled)
         if stage.outcome is Outcome.OPTIMAL:
             above = min(above, stage.bound)
-            weights = probabilities(settled, program.occupancy, fill)
+            weights = policy_from_occupancy(settled, program.occupancy, fill)
         elif stage.outcome is Outcome.UNBOUNDED:
-            weights = np.zeros(settled.num_choices)
+            weights = np.zeros(settled.num_pairs)
             weights[fill] = 1.0
         else:
             return []
         if not above > self.value + self._slack():
             return []
-        used = np.zeros(choices.num_choices)
+        used = np.zeros(pairs.num_pairs)
         place = np.searchsorted(narrow.states, settled.states)
         moves = np.flatnonzero(settled.action != STAY)
         number = {
@@ -170,13 +170,13 @@ class _Search:
         for n in moves.tolist():
             key = (int(place[settled.state[n]]), int(settled.action[n]))
             used[rows[number[key]]] = weights[n]
-        value = self.consider(choices.best(np.where(allowed, used, -1.0)))
+        value = self.consider(pairs.best_by_state(np.where(allowed, used, -1.0)))
         if value >= min(above, self.threshold) - self._slack():
             return []
         state = self._undecided(allowed, used)
         if state is None:
             return []
-        options = np.flatnonzero(allowed & (choices.state == state))
+        options = np.flatnonzero(allowed & (pairs.state == state))
         children = []
         for n in options[
             np.argsort(used[options], kind="stable")
@@ -188,11 +188,11 @@ class _Search:
         return children
 
     def _undecided(self, allowed: np.ndarray, used: np.ndarray) -> int | None:
-        """A reached state with several choices: one that randomises, else one that is visited, else any."""
-        choices = self.choices
-        open_states = np.bincount(choices.state[allowed], minlength=choices.num_states) > 1
-        open_states &= choices.reached(allowed)
+        """A reached state with several pairs: one that randomises, else one that is visited, else any."""
+        pairs = self.pairs
+        open_states = np.bincount(pairs.state[allowed], minlength=pairs.num_states) > 1
+        open_states &= pairs.reached(allowed)
         if not open_states.any():
             return None
-        active = np.bincount(choices.state[used > 0], minlength=choices.num_states)
+        active = np.bincount(pairs.state[used > 0], minlength=pairs.num_states)
         return int(np.argmax(np.where(open_states, 1 + np.minimum(active, 2), 0)))

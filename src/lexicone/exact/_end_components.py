@@ -1,6 +1,6 @@
-"""Policies that never end (γ=1): where one can stay for ever, and which choices lead into traps.
+"""Policies that never end (γ=1): where one can stay for ever, and which pairs lead into traps.
 
-What a policy does again and again for ever is an *end component*: a set of choices that never leads out of its
+What a policy does again and again for ever is an *end component*: a set of pairs that never leads out of its
 states, which all reach each other. In the long run it pays each objective a gain per step. To stay is
 admissible if for each objective that counts the gain is positive (the total is +∞) or all rewards are 0.
 Loops whose rewards cancel have no total and are not admissible.
@@ -10,30 +10,29 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from lexicone.exact._choices import STAY, Choices
-from lexicone.exact._highs import Outcome, load, run
+from lexicone.exact._highs import Outcome, build_program, solve_program
+from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.exact._tolerances import NO_REWARD
 from lexicone.models._reachability import strong_components
 
-__all__ = ["end_components", "largest_gains", "settle", "stay_regions"]
-
-_ZERO = 1e-12  # of the largest reward of an objective: what is smaller counts as none
+__all__ = ["end_components", "largest_gains", "restrict_to_finite", "stay_regions"]
 
 
 def end_components(
-    choices: Choices, free: Bool[np.ndarray, " N"]
+    pairs: StateActions, free: Bool[np.ndarray, " N"]
 ) -> tuple[Int[np.ndarray, " S"], Bool[np.ndarray, " N"]]:
-    """The maximal end components of the free choices: each state's number, −1 outside, and the choices inside."""
-    free = free & (choices.action != STAY) & ~choices.can_end
-    region = np.full(choices.num_states, -1)
-    row, target = choices.next.tocoo().coords
+    """The maximal end components of the free pairs: each state's number, −1 outside, and the pairs inside."""
+    free = free & (pairs.action != STAY) & ~pairs.can_end
+    region = np.full(pairs.num_states, -1)
+    row, target = pairs.next.tocoo().coords
     while free.any():
-        part, _ = strong_components(choices.graph(free))
-        stuck = np.ones(choices.num_states, dtype=bool)
-        stuck[choices.state[free]] = False
-        leaves = np.zeros(choices.num_choices, dtype=bool)
-        leaves[row[(part[choices.state[row]] != part[target]) | stuck[target]]] = True
+        part, _ = strong_components(pairs.graph(free))
+        stuck = np.ones(pairs.num_states, dtype=bool)
+        stuck[pairs.state[free]] = False
+        leaves = np.zeros(pairs.num_pairs, dtype=bool)
+        leaves[row[(part[pairs.state[row]] != part[target]) | stuck[target]]] = True
         if not (free & leaves).any():
-            inside = np.unique(choices.state[free])
+            inside = np.unique(pairs.state[free])
             region[inside] = np.unique(part[inside], return_inverse=True)[1]
             break
         free = free & ~leaves
@@ -41,24 +40,24 @@ def end_components(
 
 
 def stay_regions(
-    choices: Choices,
+    pairs: StateActions,
     objectives: Bool[np.ndarray, " K"],
     within: Bool[np.ndarray, " S"] | None = None,
 ) -> tuple[Int[np.ndarray, " S"], Bool[np.ndarray, " N"]]:
-    """Where one can stay for ever without cost in the marked objectives: regions and choices as in `end_components`.
+    """Where one can stay for ever without cost in the marked objectives: regions and pairs as in `end_components`.
 
     A component is thinned out until the circulations on it have all gains positive at once, but for those
     objectives that it does not pay at all. An objective that cannot gain may not be paid.
     """
-    size = _ZERO * np.abs(choices.reward).max(axis=0, initial=0.0)
-    reward = np.where(np.abs(choices.reward) <= size, 0.0, choices.reward)[:, objectives]
-    free = np.ones(choices.num_choices, dtype=bool) if within is None else within[choices.state]
+    size = NO_REWARD * np.abs(pairs.reward).max(axis=0, initial=0.0)
+    reward = np.where(np.abs(pairs.reward) <= size, 0.0, pairs.reward)[:, objectives]
+    free = np.ones(pairs.num_pairs, dtype=bool) if within is None else within[pairs.state]
     while True:
-        region, free = end_components(choices, free)
+        region, free = end_components(pairs, free)
         if not free.any():
             return region, free
-        place = region[choices.state]
-        drop = np.zeros(choices.num_choices, dtype=bool)
+        place = region[pairs.state]
+        drop = np.zeros(pairs.num_pairs, dtype=bool)
         mixed = np.zeros(region.max() + 1, dtype=bool)
         for paid in reward.T:
             gains, costs = np.zeros((2, len(mixed)), dtype=bool)
@@ -69,7 +68,7 @@ def stay_regions(
         mixed[place[drop]] = False
         for number in np.flatnonzero(mixed):
             members = np.flatnonzero(free & (place == number))
-            gain, _ = largest_gains(choices, members, reward[members])
+            gain, _ = largest_gains(pairs, members, reward[members])
             paid = (reward[members] != 0) & (gain == 0)
             drop[members[paid.any(axis=1)]] = True
         if not drop.any():
@@ -78,7 +77,7 @@ def stay_regions(
 
 
 def largest_gains(
-    choices: Choices, members: Int[np.ndarray, " M"], reward: Float[np.ndarray, "M J"]
+    pairs: StateActions, members: Int[np.ndarray, " M"], reward: Float[np.ndarray, "M J"]
 ) -> tuple[Float[np.ndarray, " J"], Float[np.ndarray, " M"]]:
     """Which objectives can have a positive gain (1) while none has a negative one, and a circulation with them all.
 
@@ -87,26 +86,26 @@ def largest_gains(
     It always has a solution. Where HiGHS finds none, it is tried again with rewards of size 1; if that fails too, a
     ValueError says so.
     """
-    states, column = np.unique(choices.state[members], return_inverse=True)
+    states, column = np.unique(pairs.state[members], return_inverse=True)
     own = sparse.csr_array(
         (np.ones(len(members)), (column, np.arange(len(members)))),
         shape=(len(states), len(members)),
     )
-    flow = own - choices.next[members][:, states].T
+    flow = own - pairs.next[members][:, states].T
     count = reward.shape[1]
     size = np.abs(reward).max(axis=0, initial=0.0)
     for scale in (1.0, np.where(size > 0, size, 1.0)):
         table = sparse.block_array(
             [[flow, None], [sparse.csr_array((reward / scale).T), -sparse.eye_array(count)]]
         )
-        highs = load(
+        highs = build_program(
             np.concatenate([np.zeros(len(members)), -np.ones(count)]),
             table,
             np.zeros(len(states) + count),
             np.concatenate([np.zeros(len(states)), np.full(count, np.inf)]),
             np.concatenate([np.full(len(members), np.inf), np.ones(count)]),
         )
-        outcome = run(highs)
+        outcome = solve_program(highs)
         if outcome is Outcome.OPTIMAL:
             solution = np.array(highs.getSolution().col_value)
             gain, circulation = solution[len(members) :], np.maximum(solution[: len(members)], 0.0)
@@ -117,20 +116,22 @@ def largest_gains(
     )
 
 
-def settle(choices: Choices, objectives: Bool[np.ndarray, " K"]) -> Choices | None:
-    """The choices that policies can use whose marked objectives are not −∞, for γ=1; None if there is no such policy.
+def restrict_to_finite(
+    pairs: StateActions, objectives: Bool[np.ndarray, " K"]
+) -> StateActions | None:
+    """The pairs that policies can use whose marked objectives are not −∞, for γ=1; None if there is no such policy.
 
-    Adds a choice to stay wherever `stay_regions` allows it, then keeps only what can still end or stay with
+    Adds a pair that stays wherever `stay_regions` allows it, then keeps only what can still end or stay with
     probability 1, and what is reached. For γ<1 every policy has finite values: nothing changes.
     """
-    if choices.gamma < 1 or not choices.num_states:
-        return choices
-    before = np.zeros(choices.num_states, dtype=bool)
-    before[choices.state[choices.action == STAY]] = True
-    plain, _ = choices.keep(choices.action != STAY)
+    if pairs.gamma < 1 or not pairs.num_states:
+        return pairs
+    before = np.zeros(pairs.num_states, dtype=bool)
+    before[pairs.state[pairs.action == STAY]] = True
+    plain, _ = pairs.keep(pairs.action != STAY)
     region, _ = stay_regions(plain, objectives)
-    joined = _add_stays(plain, (region >= 0) & (before | (not choices.settled)))
-    allowed = np.ones(joined.num_choices, dtype=bool)
+    joined = _add_stays(plain, (region >= 0) & (before | (not pairs.stays_added)))
+    allowed = np.ones(joined.num_pairs, dtype=bool)
     while True:
         goal = np.zeros(joined.num_states, dtype=bool)
         goal[joined.state[joined.can_end & allowed]] = True
@@ -143,25 +144,25 @@ def settle(choices: Choices, objectives: Bool[np.ndarray, " K"]) -> Choices | No
     if (joined.initial[~safe] > 0).any():
         return None
     kept, _ = joined.keep(allowed, joined.reached(allowed))
-    same = choices.settled and np.array_equal(kept.states, choices.states)
-    return choices if same and np.array_equal(kept.action, choices.action) else kept
+    same = pairs.stays_added and np.array_equal(kept.states, pairs.states)
+    return pairs if same and np.array_equal(kept.action, pairs.action) else kept
 
 
-def _add_stays(choices: Choices, where: np.ndarray) -> Choices:
-    """One more choice, the last, in each marked state: it ends the episode and pays nothing."""
+def _add_stays(pairs: StateActions, where: np.ndarray) -> StateActions:
+    """One more pair, the last, in each marked state: it ends the episode and pays nothing."""
     extra = np.flatnonzero(where)
-    state = np.concatenate([choices.state, extra])
+    state = np.concatenate([pairs.state, extra])
     order = np.argsort(state, kind="stable")
-    nowhere = sparse.csr_array((len(extra), choices.num_states))
-    table = sparse.csr_array(sparse.vstack([choices.next, nowhere]))
-    reward = np.concatenate([choices.reward, np.zeros((len(extra), choices.num_objectives))])
-    return Choices(
-        choices.states,
-        choices.start + np.concatenate([[0], np.cumsum(where)]),
-        np.concatenate([choices.action, np.full(len(extra), STAY)])[order],
+    nowhere = sparse.csr_array((len(extra), pairs.num_states))
+    table = sparse.csr_array(sparse.vstack([pairs.next, nowhere]))
+    reward = np.concatenate([pairs.reward, np.zeros((len(extra), pairs.num_objectives))])
+    return StateActions(
+        pairs.states,
+        pairs.offsets + np.concatenate([[0], np.cumsum(where)]),
+        np.concatenate([pairs.action, np.full(len(extra), STAY)])[order],
         sparse.csr_array(table[order]),
         reward[order],
-        choices.initial,
-        choices.gamma,
+        pairs.initial,
+        pairs.gamma,
         True,
     )

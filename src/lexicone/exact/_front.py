@@ -8,11 +8,11 @@ from numbers import Integral
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone.exact._choices import all_choices
-from lexicone.exact._columns import Columns
-from lexicone.exact._end_components import settle
+from lexicone.exact._column_generation import ColumnGeneration
+from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
+from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._tables import regular
 from lexicone.order import Order
@@ -76,12 +76,12 @@ def pareto(
     if policies != "stochastic":
         raise ValueError(f"policies: expected stochastic or deterministic, got {policies!r}")
     scale = reward_scale(mdp)
-    choices = settle(all_choices(mdp, gamma, scale), np.ones(count, dtype=bool))
-    if choices is None:
+    pairs = restrict_to_finite(all_state_actions(mdp, gamma, scale), np.ones(count, dtype=bool))
+    if pairs is None:
         raise ValueError("mdp: with gamma=1 every policy pays for some objective for ever")
-    if not choices.num_states:
+    if not pairs.num_states:
         return Front(np.zeros((1, count)), gamma, policies, True)
-    columns = Columns(choices)
+    columns = ColumnGeneration(pairs)
     corners = []
     for first in range(count):
         floors: dict[int, float] = {}

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy import sparse
 
-from lexicone.exact._choices import END_TOLERANCE
+from lexicone.exact._tolerances import NO_CHANCE
 
-__all__ = ["Outcome", "load", "run"]
+__all__ = ["Outcome", "build_program", "solve_program"]
 
 
 _PRIMAL_SIMPLEX = 4  # HiGHS's number for it
@@ -33,7 +33,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-def load(
+def build_program(
     cost: Float[np.ndarray, " columns"],
     table: Any,
     lower: Float[np.ndarray, " rows"],
@@ -43,7 +43,7 @@ def load(
     tolerance: float = 1e-9,
     **options: Any,
 ) -> highspy.Highs:
-    """A program that is ready to `run`; ``options`` are HiGHS's own. ``table`` is any scipy sparse array."""
+    """A program that is ready to `solve_program`; ``options`` are HiGHS's own. ``table`` is any scipy sparse array."""
     columns = sparse.csc_array(table)
     lp: Any = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = len(lower), len(cost)
@@ -59,7 +59,7 @@ def load(
     settings = {
         "output_flag": False,
         "threads": 1,
-        "small_matrix_value": END_TOLERANCE,  # HiGHS would drop what is below 1e-9
+        "small_matrix_value": NO_CHANCE,  # HiGHS would drop what is below 1e-9
         "primal_feasibility_tolerance": tolerance,
         "dual_feasibility_tolerance": tolerance,
         **options,
@@ -70,21 +70,21 @@ def load(
     return highs
 
 
-def run(highs: highspy.Highs) -> Outcome:
+def solve_program(highs: highspy.Highs) -> Outcome:
     """Solve; where HiGHS cannot tell what it is, or fails, again without presolve, then by primal simplex."""
-    outcome = _run(highs)
+    outcome = _run_once(highs)
     for name, other in (("presolve", "off"), ("simplex_strategy", _PRIMAL_SIMPLEX)):
         if outcome is not Outcome.FAILED:
             break
         _, usual = highs.getOptionValue(name)
         highs.clearSolver()
         highs.setOptionValue(name, other)
-        outcome = _run(highs)
+        outcome = _run_once(highs)
         highs.setOptionValue(name, usual)
     return outcome
 
 
-def _run(highs: highspy.Highs) -> Outcome:
+def _run_once(highs: highspy.Highs) -> Outcome:
     highs.run()
     return {
         highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone.exact._choices import all_choices
 from lexicone.exact._policy_iteration import best_policy
+from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._tables import regular
@@ -49,25 +49,25 @@ def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPo
         raise ValueError(f"slacks: must not be negative, got {given.tolist()}")
     if gamma == 1:
         raise ValueError(f"gamma: must be at least 0 and below 1, got {gamma}")
-    choices = all_choices(mdp, gamma)
+    pairs = all_state_actions(mdp, gamma)
     actions = np.full((mdp.num_states, mdp.num_actions), False)
     best = np.zeros(count)
-    chosen = choices.start[:-1]
+    chosen = pairs.first
     for i in range(count):
-        found = best_policy(choices, choices.reward[:, i], chosen)
-        best[i] = choices.initial @ found.values
+        found = best_policy(pairs, pairs.reward[:, i], chosen)
+        best[i] = pairs.initial @ found.values
         chosen = found.policy
         if i == count - 1:
             break
-        loss = found.values[choices.state] - choices.reward[:, i] - choices.next @ found.values
+        loss = found.values[pairs.state] - pairs.reward[:, i] - pairs.next @ found.values
         rounding = 1e-12 * max(1.0, np.abs(found.values).max(initial=0.0))
         keep = loss <= (1 - gamma) * given[i] + rounding
         keep[chosen] = True
         number = np.cumsum(keep) - 1
-        choices, _ = choices.keep(keep)
+        pairs, _ = pairs.keep(keep)
         chosen = number[chosen]
-    actions[choices.states[choices.state], choices.action] = True
+    actions[pairs.states[pairs.state], pairs.action] = True
     policy = np.zeros(actions.shape)
-    policy[choices.states, choices.action[chosen]] = 1.0
+    policy[pairs.states, pairs.action[chosen]] = 1.0
     policy[policy.sum(axis=1) == 0, 0] = 1.0
     return SlackPolicy(policy, evaluate(mdp, policy, gamma), best, actions.sum(axis=1))

@@ -1,6 +1,6 @@
 """The best policy for one weighted sum of objectives: policy iteration with sparse linear systems.
 
-Policies are deterministic here: one choice per state. Here γ<1; see `lexicone.pricing_total` for γ=1.
+Policies are deterministic here: one pair per state. Here γ<1; see `lexicone.pricing_total` for γ=1.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import get_blas_funcs
 from scipy.sparse import linalg as sparse_linalg
 
-from lexicone.exact._choices import Choices
+from lexicone.exact._state_actions import StateActions
 
 __all__ = ["Best", "Chain", "best_policy"]
 
@@ -151,7 +151,7 @@ class Best(NamedTuple):
     """A policy that is best for a weighted sum, or the loop that shows that there is none."""
 
     policy: Int[np.ndarray, " S"]
-    """The number of the choice in each state."""
+    """The number of the pair in each state."""
     values: Float[np.ndarray, " S"]
     """Of the weighted sum; of the last policy that ends, if the sum is unbounded."""
     slack: float
@@ -161,7 +161,7 @@ class Best(NamedTuple):
 
 
 def best_policy(
-    choices: Choices,
+    pairs: StateActions,
     reward: Float[np.ndarray, " N"],
     policy: Int[np.ndarray, " S"],
     guess: Float[np.ndarray, " S"] | None = None,
@@ -172,18 +172,18 @@ def best_policy(
 
     A few sweeps of value iteration follow each improvement; the first evaluations are rough, they stop at a
     hundredth of the improvement that the last step promised, and the last ones where the sum is known up to
-    ``accuracy``. Choices must beat the policy's own by more than rounding, so that ties keep the policy.
+    ``accuracy``. Pairs must beat the policy's own by more than rounding, so that ties keep the policy.
     """
-    steps_ahead = 1 / (1 - choices.gamma)
+    steps_ahead = 1 / (1 - pairs.gamma)
     size = np.abs(reward).max(initial=0.0)
-    finest = 0.1 * accuracy * (1 - choices.gamma)
+    finest = 0.1 * accuracy * (1 - pairs.gamma)
     goal = max(1e-3 * size, finest)
-    values = np.zeros(choices.num_states) if guess is None else guess
+    values = np.zeros(pairs.num_states) if guess is None else guess
     slack = 0.0
     for _ in range(max_steps):
-        values = Chain(choices.next[policy]).values(reward[policy], values, goal)
-        score = reward + choices.next @ values
-        best = choices.best(score)
+        values = Chain(pairs.next[policy]).values(reward[policy], values, goal)
+        score = reward + pairs.next @ values
+        best = pairs.best_by_state(score)
         noise = 4e-15 * max(size * steps_ahead, np.abs(values).max(initial=0.0))
         noise = max(noise, 3 * finest)
         gain = score[best] - score[policy]
@@ -198,8 +198,8 @@ def best_policy(
             goal = finest if slack < 1e-6 * size else max(finest, 0.01 * slack)
         policy = np.where(better, best, policy)
         for _ in range(_SWEEPS):
-            values = choices.top(score)
-            score = reward + choices.next @ values
-        best = choices.best(score)
+            values = pairs.highest_by_state(score)
+            score = reward + pairs.next @ values
+        best = pairs.best_by_state(score)
         policy = np.where(score[best] - score[policy] > noise, best, policy)
     return Best(policy, values, slack, None)

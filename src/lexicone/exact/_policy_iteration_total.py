@@ -1,11 +1,11 @@
 """The best policy for one weighted sum of objectives without discounting (γ=1), by policy iteration.
 
-Policies are deterministic: one choice per state. They must end (or stay) with probability 1. Starting from such a
+Policies are deterministic: one pair per state. They must end (or stay) with probability 1. Starting from such a
 policy, a step to a policy that does not can only be an improvement if its loop pays, on average, more than nothing:
 then the sum is unbounded, and the loop is the proof.
 
 A policy may end with probability 1 and yet need more steps than floating-point numbers can tell from
-for ever. Rounding adds up with every step, so a choice must beat the policy's own by as much more as what follows
+for ever. Rounding adds up with every step, so a pair must beat the policy's own by as much more as what follows
 is longer, and policies that need more than `_LONG` steps are not considered.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from lexicone.exact._choices import Choices
 from lexicone.exact._policy_iteration import Best, Chain
+from lexicone.exact._state_actions import StateActions
 from lexicone.models._reachability import strong_components, towards
 
 __all__ = ["best_ending_policy", "ending_policy", "never_ends", "round_trip"]
@@ -27,56 +27,56 @@ _ROUNDING = 4e-15  # of a value, for each step ahead
 
 
 def best_ending_policy(
-    choices: Choices,
+    pairs: StateActions,
     reward: Float[np.ndarray, " N"],
     policy: Int[np.ndarray, " S"],
     max_steps: int = 1000,
 ) -> Best:
     """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end."""
-    chain, time = _until_end(choices, policy)
-    values, slack = np.zeros(choices.num_states), 0.0
+    chain, time = _until_end(pairs, policy)
+    values, slack = np.zeros(pairs.num_states), 0.0
     size = np.abs(reward).max(initial=0.0)
     for _ in range(max_steps):
         values = chain.values(reward[policy], values)
-        score = reward + choices.next @ values
-        best = choices.best(score)
+        score = reward + pairs.next @ values
+        best = pairs.best_by_state(score)
         gain = score[best] - score[policy]
         slack = float((score[best] - values).max(initial=0.0))
-        ahead = np.asarray(choices.next @ time) + 1
+        ahead = np.asarray(pairs.next @ time) + 1
         scale = _ROUNDING * max(size, np.abs(values).max(initial=0.0))
         better = gain > scale * np.maximum(ahead[best], ahead[policy])
         if not better.any():
             break
         fresh = np.where(better, best, policy)
-        loop = never_ends(choices, fresh)
-        pays = _paying_loop(choices, fresh, loop, reward) if loop.any() else None
+        loop = never_ends(pairs, fresh)
+        pays = _paying_loop(pairs, fresh, loop, reward) if loop.any() else None
         if pays is not None:
             return Best(fresh, values, slack, pays)
-        fresh, chain, time = _ends_in_time(choices, fresh, policy)
+        fresh, chain, time = _ends_in_time(pairs, fresh, policy)
         if (fresh == policy).all():  # one step at a time, then
             state = int(np.argmax(np.where(better, gain, -np.inf)))
             fresh[state] = best[state]
-            fresh, chain, time = _ends_in_time(choices, fresh, policy)
+            fresh, chain, time = _ends_in_time(pairs, fresh, policy)
             if (fresh == policy).all():
                 break
         policy = fresh
     return Best(policy, values, slack, None)
 
 
-def _until_end(choices: Choices, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
+def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
     """The policy's chain, and how many steps it is expected to take from each state to the end."""
-    chain = Chain(choices.next[policy], choices.narrow)
-    return chain, chain.values(np.ones(choices.num_states))
+    chain = Chain(pairs.next[policy], pairs.banded)
+    return chain, chain.values(np.ones(pairs.num_states))
 
 
 def _ends_in_time(
-    choices: Choices, policy: Int[np.ndarray, " S"], before: Int[np.ndarray, " S"]
+    pairs: StateActions, policy: Int[np.ndarray, " S"], before: Int[np.ndarray, " S"]
 ) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"]]:
     """The policy, but the one before where it would never end, or only after very many steps."""
     while True:
-        late = never_ends(choices, policy)
+        late = never_ends(pairs, policy)
         if not late.any():
-            chain, time = _until_end(choices, policy)
+            chain, time = _until_end(pairs, policy)
             late = ~((time > 0) & (time < _LONG))
             if not (late & (policy != before)).any():
                 return policy, chain, time
@@ -84,14 +84,14 @@ def _ends_in_time(
 
 
 def _paying_loop(
-    choices: Choices,
+    pairs: StateActions,
     policy: Int[np.ndarray, " S"],
     among: Bool[np.ndarray, " S"],
     reward: Float[np.ndarray, " N"],
 ) -> Bool[np.ndarray, " S"] | None:
     """Of the loops that the policy never leaves, the one that pays most on average, if it pays at all."""
     members = np.flatnonzero(among)
-    inner = choices.next[policy[members]][:, members]
+    inner = pairs.next[policy[members]][:, members]
     paid = reward[policy[members]]
     label, left = strong_components(inner)
     count = len(left)
@@ -105,7 +105,7 @@ def _paying_loop(
             highest, found = average, own
     if found is None:
         return None
-    loop = np.zeros(choices.num_states, dtype=bool)
+    loop = np.zeros(pairs.num_states, dtype=bool)
     loop[members[found]] = True
     return loop
 
@@ -117,23 +117,26 @@ def round_trip(chain: sparse.csr_array) -> Float[np.ndarray, " M"]:
     return often / often.sum()
 
 
-def never_ends(choices: Choices, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
+def never_ends(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
     """The states from which the policy cannot get to an end (γ=1)."""
-    used = np.zeros(choices.num_choices, dtype=bool)
+    used = np.zeros(pairs.num_pairs, dtype=bool)
     used[policy] = True
-    ends = choices.can_end[policy]
-    return ~choices.closure(used, ends, forward=False)
+    ends = pairs.can_end[policy]
+    return ~pairs.closure(used, ends, forward=False)
 
 
-def ending_policy(choices: Choices) -> Int[np.ndarray, " S"]:
-    """A policy that ends, or stays, with probability 1, for `settle`d choices: always on towards the nearest end."""
-    policy = choices.best(choices.can_end.astype(float))
-    if choices.gamma < 1 or not choices.num_states:
+def ending_policy(pairs: StateActions) -> Int[np.ndarray, " S"]:
+    """A policy that ends, or stays, with probability 1: always on towards the nearest end.
+
+    The pairs are those that `restrict_to_finite` left.
+    """
+    policy = pairs.best_by_state(pairs.can_end.astype(float))
+    if pairs.gamma < 1 or not pairs.num_states:
         return policy
-    ends = choices.can_end[policy]
-    everything = np.ones(choices.num_choices, dtype=bool)
-    nearer = towards(choices.graph(everything), ends)
-    row, target = choices.next.tocoo().coords
-    leads_nearer = np.zeros(choices.num_choices)
-    leads_nearer[row[nearer[choices.state[row]] == target]] = 1
-    return np.where(ends, policy, choices.best(leads_nearer))
+    ends = pairs.can_end[policy]
+    everything = np.ones(pairs.num_pairs, dtype=bool)
+    nearer = towards(pairs.graph(everything), ends)
+    row, target = pairs.next.tocoo().coords
+    leads_nearer = np.zeros(pairs.num_pairs)
+    leads_nearer[row[nearer[pairs.state[row]] == target]] = 1
+    return np.where(ends, policy, pairs.best_by_state(leads_nearer))

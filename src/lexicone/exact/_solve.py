@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone.exact._choices import STAY, Choices, all_choices
 from lexicone.exact._deterministic import MAX_STATES, Deterministic, solve_deterministic
 from lexicone.exact._highs import Outcome
-from lexicone.exact._stages import Result, solve_stages
-from lexicone.exact._stay_for_ever import realise, visits_for_ever
+from lexicone.exact._stages import Optimum, solve_stages
+from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
+from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order
@@ -151,31 +151,31 @@ def _solve(
     scale: np.ndarray,
 ) -> Solution:
     """The same with rewards divided by ``scale``: all accuracies are relative to it."""
-    choices = all_choices(mdp, gamma, scale)
+    pairs = all_state_actions(mdp, gamma, scale)
     thresholds = np.array([*order.thresholds, np.inf]) / scale
     problem = Report(mdp, order, gamma, tolerance, scale)
-    if not choices.num_states:
+    if not pairs.num_states:
         return problem.ended(policies)
     if policies == "deterministic":
-        if choices.num_states > MAX_STATES:
+        if pairs.num_states > MAX_STATES:
             raise ValueError(
                 f"policies: the search for a deterministic policy takes models of up to {MAX_STATES} "
-                f"states that can be reached and are not terminal; this one has {choices.num_states}"
+                f"states that can be reached and are not terminal; this one has {pairs.num_states}"
             )
 
         def values_of(policy: np.ndarray) -> np.ndarray:
-            shares = np.zeros(choices.num_choices)
+            shares = np.zeros(pairs.num_pairs)
             shares[policy] = 1.0
-            return evaluate(mdp, problem.table(choices, shares), gamma) / scale
+            return evaluate(mdp, problem.table(pairs, shares), gamma) / scale
 
         best = solve_deterministic(
-            choices, thresholds, values_of, break_ties=order.break_ties, progress=progress
+            pairs, thresholds, values_of, break_ties=order.break_ties, progress=progress
         )
-        return problem.deterministic(choices, best)
+        return problem.deterministic(pairs, best)
     if method == "auto":
-        method = "lp" if choices.num_states <= _LP_STATES else "columns"
+        method = "lp" if pairs.num_states <= _LP_STATES else "columns"
     found = solve_stages(
-        choices,
+        pairs,
         thresholds,
         method,
         break_ties=order.break_ties,
@@ -195,23 +195,23 @@ class Report:
     tolerance: float
     scale: np.ndarray
 
-    def stochastic(self, found: Result, method: str) -> Solution:
-        """From choices to actions, from scaled to real rewards."""
-        choices, shares, stay = found.choices, found.policy, None
+    def stochastic(self, found: Optimum, method: str) -> Solution:
+        """From pairs to actions, from scaled to real rewards."""
+        pairs, shares, stay = found.pairs, found.policy, None
         if self.gamma == 1:
             last = max(found.floors, default=0)
-            done = realise(choices, shares, found.floors, last, found.marks)
+            done = replace_stays(pairs, shares, found.floors, last, found.marks)
             if done.stay is None:
-                choices, shares = done.choices, done.policy
+                pairs, shares = done.pairs, done.policy
             else:
                 stay = np.zeros(self.mdp.num_states)
-                stay[choices.states] = done.stay
-        often = visits_for_ever(choices, shares)
-        policy = self.table(choices, shares)
+                stay[pairs.states] = done.stay
+        often = occupancy_for_ever(pairs, shares)
+        policy = self.table(pairs, shares)
         if stay is None and self.gamma == 1:
             values = evaluate(self.mdp, policy, self.gamma)
         else:
-            values = (often @ choices.reward) * self.scale
+            values = (often @ pairs.reward) * self.scale
         bound = found.bound * self.scale
         if found.outcome is not Outcome.OPTIMAL:
             bound[found.objective :] = np.inf
@@ -230,7 +230,7 @@ class Report:
             message=message.format(self._label(concerned)),
             values=values,
             policy=policy,
-            occupancy=self._spread(choices, often),
+            occupancy=self._spread(pairs, often),
             prices=(found.prices * self.scale / self.scale[:, None])[:-1] + 0.0,
             bound=bound,
             stay=stay,
@@ -238,18 +238,18 @@ class Report:
             method=method,
         )
 
-    def deterministic(self, choices: Choices, best: Deterministic) -> Solution:
-        """The same for one choice per state."""
-        shares = np.zeros(choices.num_choices)
+    def deterministic(self, pairs: StateActions, best: Deterministic) -> Solution:
+        """The same for one pair per state."""
+        shares = np.zeros(pairs.num_pairs)
         shares[best.policy] = 1.0
-        policy = self.table(choices, shares)
+        policy = self.table(pairs, shares)
         status, message = _STATUS[best.outcome]
         return self._solution(
             status=status,
             message=message.format(self._label(best.objective)),
             values=evaluate(self.mdp, policy, self.gamma),
             policy=policy,
-            occupancy=self._spread(choices, visits_for_ever(choices, shares)),
+            occupancy=self._spread(pairs, occupancy_for_ever(pairs, shares)),
             prices=np.full((len(self.order) - 1, len(self.order)), np.nan),
             bound=best.bound * self.scale,
             stay=None,
@@ -275,16 +275,16 @@ class Report:
             method="none",
         )
 
-    def table(self, choices: Choices, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of choices as a policy ``[S,A]``; action 0 where nothing was decided."""
-        policy = self._spread(choices, shares)
+    def table(self, pairs: StateActions, shares: np.ndarray) -> np.ndarray:
+        """Probabilities of pairs as a policy ``[S,A]``; action 0 where nothing was decided."""
+        policy = self._spread(pairs, shares)
         policy[policy.sum(axis=1) == 0, 0] = 1.0
         return policy / policy.sum(axis=1, keepdims=True)
 
-    def _spread(self, choices: Choices, numbers: np.ndarray) -> np.ndarray:
+    def _spread(self, pairs: StateActions, numbers: np.ndarray) -> np.ndarray:
         table = np.zeros((self.mdp.num_states, self.mdp.num_actions))
-        moves = choices.action != STAY
-        table[choices.states[choices.state[moves]], choices.action[moves]] = numbers[moves]
+        moves = pairs.action != STAY
+        table[pairs.states[pairs.state[moves]], pairs.action[moves]] = numbers[moves]
         return table
 
     def _missing(self, values: np.ndarray, bound: np.ndarray) -> int | None:

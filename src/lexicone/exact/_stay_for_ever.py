@@ -1,4 +1,4 @@
-"""To stay for ever (γ=1): turning the choice to stay back into actions.
+"""To stay for ever (γ=1): turning the pair to stay back into actions.
 
 A state where an optimal policy stays lies in a region that can be walked through for ever at no cost.
 One stationary policy can do that only if the part where it stays is not also a part that it leaves.
@@ -10,49 +10,49 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy import sparse
 
-from lexicone.exact._choices import STAY, Choices
 from lexicone.exact._end_components import largest_gains, stay_regions
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy import Occupancy
+from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_iteration import Chain
 from lexicone.exact._policy_iteration_total import ending_policy
-from lexicone.exact._sparse_policy import probabilities, visits
+from lexicone.exact._sparse_policy import policy_from_occupancy, policy_occupancy
+from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.models._reachability import strong_components
 
-__all__ = ["Realised", "realise", "visits_for_ever"]
+__all__ = ["WithoutStays", "occupancy_for_ever", "replace_stays"]
 
 
-class Realised(NamedTuple):
+class WithoutStays(NamedTuple):
     """A policy of actions."""
 
-    choices: Choices
-    """The choices without those to stay."""
+    pairs: StateActions
+    """The pairs without those to stay."""
     policy: Float[np.ndarray, " N"]
     stay: Float[np.ndarray, " S"] | None
     """With which probability to stay on from here, at each visit; None if the policy alone does it."""
 
 
-def realise(
-    choices: Choices,
+def replace_stays(
+    pairs: StateActions,
     policy: Float[np.ndarray, " N"],
     floors: dict[int, float],
     objective: int,
     marks: Bool[np.ndarray, " K"],
-) -> Realised:
-    """Replace the choice to stay by actions that keep to a part of the region that is never left: a home.
+) -> WithoutStays:
+    """Replace the pair to stay by actions that keep to a part of the region that is never left: a home.
 
     If the policy also leaves from wherever it could stay, the linear program looks for another optimum
     that stays only in parts that this one does not leave, or that always stays where it can. If there is
     none, ``stay`` is needed.
     """
-    plain, rows = choices.keep(choices.action != STAY)
-    used = choices.reached(policy > 0)
-    stays = choices.action == STAY
-    staying = np.zeros(choices.num_states)
-    staying[choices.state[stays]] = policy[stays]
+    plain, rows = pairs.keep(pairs.action != STAY)
+    used = pairs.reached(policy > 0)
+    stays = pairs.action == STAY
+    staying = np.zeros(pairs.num_states)
+    staying[pairs.state[stays]] = policy[stays]
     staying[~used] = 0.0
     if not staying.any():
-        return Realised(plain, _filled(plain, policy[rows]), None)
+        return WithoutStays(plain, _filled(plain, policy[rows]), None)
     anywhere = stay_regions(plain, marks)
     moving = (policy[rows] > 0) & used[plain.state]
     leaves = np.zeros(plain.num_states, dtype=bool)
@@ -62,28 +62,28 @@ def realise(
     if (staying[region < 0] > 0).any():
         found = None
         if objective in floors:
-            found = _stay_at_home(choices, region >= 0, floors, objective)
+            found = _stay_at_home(pairs, region >= 0, floors, objective)
             if found is None:
                 region, home = anywhere
-                found = _stay_at_home(choices, region >= 0, floors, objective)
+                found = _stay_at_home(pairs, region >= 0, floors, objective)
         if found is None:
-            return Realised(plain, _filled(plain, policy[rows]), staying)
+            return WithoutStays(plain, _filled(plain, policy[rows]), staying)
         policy = found
     shares = np.where((region >= 0)[plain.state], 0.0, policy[rows])
     for number in range(region.max(initial=-1) + 1):
         members = np.flatnonzero(home & (region[plain.state] == number))
         shares[members] = _for_ever(plain, members, marks)
-    return Realised(plain, _filled(plain, shares), None)
+    return WithoutStays(plain, _filled(plain, shares), None)
 
 
-def _for_ever(choices: Choices, members: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """What to do in a region that is never left: the first choices if it pays nothing, else what gains.
+def _for_ever(pairs: StateActions, members: np.ndarray, marks: np.ndarray) -> np.ndarray:
+    """What to do in a region that is never left: the first pairs if it pays nothing, else what gains.
 
     A circulation with positive gains may keep to a part of the region, or to several. A little of
-    the even walk over all choices connects them and leaves the gains positive.
+    the even walk over all pairs connects them and leaves the gains positive.
     """
-    reward = choices.reward[members][:, marks]
-    states, column = np.unique(choices.state[members], return_inverse=True)
+    reward = pairs.reward[members][:, marks]
+    states, column = np.unique(pairs.state[members], return_inverse=True)
     if not reward.any():
         first = np.zeros(len(members))
         first[np.unique(column, return_index=True)[1]] = 1.0
@@ -92,70 +92,72 @@ def _for_ever(choices: Choices, members: np.ndarray, marks: np.ndarray) -> np.nd
     if (reward >= 0).all():
         return even
     pick = sparse.csr_array((even, (column, np.arange(len(members)))))
-    chain = sparse.csr_array(pick @ choices.next[members][:, states])
+    chain = sparse.csr_array(pick @ pairs.next[members][:, states])
     often = np.ones(1)
     if len(states) > 1:
         often = np.append(often, Chain(chain[1:][:, 1:]).visits(chain[[0]][:, 1:].toarray()[0]))
     walk = even * (often / often.sum())[column]
-    gains, circulation = largest_gains(choices, members, reward)
+    gains, circulation = largest_gains(pairs, members, reward)
     lost = np.maximum(-(walk @ reward), 0.0)[gains > 0]
     little = min(1.0, 0.5 / max(float(lost.max(initial=0.0)), 1e-300))
     flow = circulation + little * walk
     return flow / np.bincount(column, flow)[column]
 
 
-def visits_for_ever(choices: Choices, policy: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+def occupancy_for_ever(
+    pairs: StateActions, policy: Float[np.ndarray, " N"]
+) -> Float[np.ndarray, " N"]:
     """The policy's occupancy; ∞ for what it does again and again for ever (γ=1)."""
-    if choices.gamma < 1:
-        return visits(choices, policy)
+    if pairs.gamma < 1:
+        return policy_occupancy(pairs, policy)
     used = policy > 0
-    reached = choices.reached(used)
-    part, left = strong_components(choices.graph(used & reached[choices.state]))
-    left[part[choices.state[used & choices.can_end]]] = True
+    reached = pairs.reached(used)
+    part, left = strong_components(pairs.graph(used & reached[pairs.state]))
+    left[part[pairs.state[used & pairs.can_end]]] = True
     passing = reached & left[part]
     for_ever = reached & ~left[part]
-    total = np.where(for_ever[choices.state] & used, np.inf, 0.0)
+    total = np.where(for_ever[pairs.state] & used, np.inf, 0.0)
     if passing.any():
-        rows = np.flatnonzero(used & passing[choices.state])
-        inner = choices.next[rows][:, np.flatnonzero(passing)]
+        rows = np.flatnonzero(used & passing[pairs.state])
+        inner = pairs.next[rows][:, np.flatnonzero(passing)]
         number = np.cumsum(passing) - 1
         shape = (int(passing.sum()), len(rows))
         pick = sparse.csr_array(
-            (policy[rows], (number[choices.state[rows]], np.arange(len(rows)))), shape=shape
+            (policy[rows], (number[pairs.state[rows]], np.arange(len(rows)))), shape=shape
         )
-        often = Chain(pick @ inner).visits(choices.initial[passing])
-        total[rows] = policy[rows] * often[number[choices.state[rows]]]
+        often = Chain(pick @ inner).visits(pairs.initial[passing])
+        total[rows] = policy[rows] * often[number[pairs.state[rows]]]
     return total
 
 
 def _stay_at_home(
-    choices: Choices, home: np.ndarray, floors: dict[int, float], objective: int
+    pairs: StateActions, home: np.ndarray, floors: dict[int, float], objective: int
 ) -> np.ndarray | None:
     """The best policy that stays in these states, and nowhere else; None if it falls below the floors."""
-    keep = (choices.action == STAY) == home[choices.state]
-    reached = choices.reached(keep)
-    has_choice = np.zeros(choices.num_states, dtype=bool)
-    has_choice[choices.state[keep]] = True
-    if (reached & ~has_choice).any():
+    keep = (pairs.action == STAY) == home[pairs.state]
+    reached = pairs.reached(keep)
+    has_pair = np.zeros(pairs.num_states, dtype=bool)
+    has_pair[pairs.state[keep]] = True
+    if (reached & ~has_pair).any():
         return None
-    fewer, rows = choices.keep(keep, reached)
-    program = Occupancy(fewer)
+    fewer, rows = pairs.keep(keep, reached)
+    program = OccupancyProgram(fewer)
     others = {j: f for j, f in floors.items() if j != objective}
     stage = program.maximize(objective, others)
     target = floors[objective]
     if stage.outcome is not Outcome.OPTIMAL or stage.value < target - 1e-8 * max(1.0, abs(target)):
         return None
-    policy = np.zeros(choices.num_choices)
+    policy = np.zeros(pairs.num_pairs)
     occupancy = program.occupancy
     if (occupancy[~fewer.reached(occupancy > 1e-12)[fewer.state]] > 1e-12).any():
         return None
-    policy[rows] = probabilities(fewer, occupancy, ending_policy(fewer))
+    policy[rows] = policy_from_occupancy(fewer, occupancy, ending_policy(fewer))
     return policy
 
 
-def _filled(choices: Choices, policy: np.ndarray) -> np.ndarray:
-    """The first choice where none has a probability; probabilities that sum to 1."""
+def _filled(pairs: StateActions, policy: np.ndarray) -> np.ndarray:
+    """The first pair where none has a probability; probabilities that sum to 1."""
     policy = policy.copy()
-    total = np.bincount(choices.state, policy, choices.num_states)
-    policy[choices.start[:-1][total == 0]] = 1.0
-    return policy / np.bincount(choices.state, policy, choices.num_states)[choices.state]
+    total = np.bincount(pairs.state, policy, pairs.num_states)
+    policy[pairs.first[total == 0]] = 1.0
+    return policy / np.bincount(pairs.state, policy, pairs.num_states)[pairs.state]

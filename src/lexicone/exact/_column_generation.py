@@ -16,9 +16,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import sparse
 
-from lexicone.exact._choices import Choices
-from lexicone.exact._highs import Outcome, load, run
-from lexicone.exact._occupancy import Stage, upper_bound
+from lexicone.exact._highs import Outcome, build_program, solve_program
+from lexicone.exact._occupancy_program import Maximum, upper_bound
 from lexicone.exact._policy_iteration import Best, Chain, best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
@@ -26,8 +25,9 @@ from lexicone.exact._policy_iteration_total import (
     never_ends,
     round_trip,
 )
+from lexicone.exact._state_actions import StateActions
 
-__all__ = ["EXACT_GAP", "Columns"]
+__all__ = ["EXACT_GAP", "ColumnGeneration"]
 
 EXACT_GAP = 1e-11
 """Of the value's size: what is left when a stage is solved exactly, up to rounding."""
@@ -35,26 +35,26 @@ _NEAR = 1e-7  # of the values' scale: where it may stop if pricing repeats itsel
 _MOST_STEPS = 10_000
 
 
-class Columns:
+class ColumnGeneration:
     """Policies found so far, and the best mixture of them."""
 
     def __init__(
         self,
-        choices: Choices,
-        before: "Columns | None" = None,
+        pairs: StateActions,
+        before: "ColumnGeneration | None" = None,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        self.choices = choices
+        self.pairs = pairs
         self.progress = progress
         self.policies: list[np.ndarray | None] = []
-        """One choice per state; None for a loop."""
+        """One pair per state; None for a loop."""
         self.visits: list[np.ndarray | None] = []
         """How often: ``[N]`` for a loop, ``[S]`` for a policy; None again for one that the mixture does not use."""
         self.ahead: list[np.ndarray | None] = []
         """``[S,K]``: what is still to come of each objective; kept for the policies of the mixture (γ<1)."""
-        self.returns = np.zeros((0, choices.num_objectives))
+        self.returns = np.zeros((0, pairs.num_objectives))
         self.share = np.zeros(0)
-        self.last = ending_policy(choices)
+        self.last = ending_policy(pairs)
         self.guess: np.ndarray | None = None
         self.often: np.ndarray | None = None
         if before is not None:
@@ -64,33 +64,33 @@ class Columns:
 
     def maximize(
         self, objective: int, floors: dict[int, float], cap: float = np.inf, gap: float = EXACT_GAP
-    ) -> Stage:
+    ) -> Maximum:
         """Maximise one objective given floors under others.
 
         Stops where ``cap`` is reached, or where the bound is nearer than ``gap`` times the value's size.
         """
-        choices = self.choices
+        pairs = self.pairs
         if not self.reach(floors):
-            nothing = np.zeros(choices.num_states)
-            weights = np.eye(choices.num_objectives)[objective]
-            return Stage(Outcome.INFEASIBLE, np.nan, np.inf, weights, nothing)
-        best_bound, best, repeats = np.inf, np.zeros(choices.num_states), 0
-        weights = best_weights = np.eye(choices.num_objectives)[objective]
+            nothing = np.zeros(pairs.num_states)
+            weights = np.eye(pairs.num_objectives)[objective]
+            return Maximum(Outcome.INFEASIBLE, np.nan, np.inf, weights, nothing)
+        best_bound, best, repeats = np.inf, np.zeros(pairs.num_states), 0
+        weights = best_weights = np.eye(pairs.num_objectives)[objective]
         value = -np.inf
         for step in range(_MOST_STEPS):
             if step or floors:
                 outcome, value, weights = self._mix(objective, floors)
                 if outcome is not Outcome.OPTIMAL:
-                    return Stage(outcome, np.inf, np.inf, weights, best)
+                    return Maximum(outcome, np.inf, np.inf, weights, best)
                 if value >= cap:
-                    return Stage(Outcome.CAPPED, value, np.inf, weights, best)
+                    return Maximum(Outcome.CAPPED, value, np.inf, weights, best)
             accuracy = 1e-2 * (best_bound - value)
             exact = not np.isfinite(accuracy) or accuracy < 1e-10 * max(1.0, abs(value))
             found = self._price(weights, 0.0 if exact else accuracy)
             if found is None:
                 repeats = 0
                 continue
-            bound = upper_bound(choices, weights, found.values, floors)
+            bound = upper_bound(pairs, weights, found.values, floors)
             if bound <= best_bound:
                 best_bound, best_weights, best = bound, weights, found.values
             if self.progress is not None:
@@ -99,22 +99,22 @@ class Columns:
             known = self._known(found.policy)
             repeats = repeats + 1 if known else 0
             if open_gap <= gap or (known and (open_gap <= _NEAR or repeats > 6)):
-                return Stage(Outcome.OPTIMAL, value, max(best_bound, value), best_weights, best)
+                return Maximum(Outcome.OPTIMAL, value, max(best_bound, value), best_weights, best)
             if not known:
                 self._add(found.policy)
-        return Stage(Outcome.FAILED, value, best_bound, best_weights, best)
+        return Maximum(Outcome.FAILED, value, best_bound, best_weights, best)
 
     def _price(self, weights: np.ndarray, accuracy: float = 0.0) -> Best | None:
         """The best policy for the weighted sum; None if a loop makes it unbounded, which is now a column."""
-        reward = self.choices.reward @ weights
+        reward = self.pairs.reward @ weights
         known = [ahead @ weights for ahead in self.ahead if ahead is not None]
         if known:
             self.guess = np.max(known, axis=0)
-            self.last = self.choices.best(reward + self.choices.next @ self.guess)
-        if self.choices.gamma < 1:
-            found = best_policy(self.choices, reward, self.last, self.guess, accuracy)
+            self.last = self.pairs.best_by_state(reward + self.pairs.next @ self.guess)
+        if self.pairs.gamma < 1:
+            found = best_policy(self.pairs, reward, self.last, self.guess, accuracy)
         else:
-            found = best_ending_policy(self.choices, reward, self.last)
+            found = best_ending_policy(self.pairs, reward, self.last)
         if found.loop is not None:
             self._add_loop(found.policy, found.loop)
             return None
@@ -131,7 +131,7 @@ class Columns:
             if found is None:
                 continue
             needed = sum(weights[j] * f for j, f in floors.items())
-            best = needed - upper_bound(self.choices, weights, found.values, {})
+            best = needed - upper_bound(self.pairs, weights, found.values, {})
             if best > 0 and (best >= 0.5 * shortfall or self._known(found.policy)):
                 return False
             if self._known(found.policy):
@@ -145,7 +145,7 @@ class Columns:
 
     def occupancy(self) -> Float[np.ndarray, " N"]:
         """The occupancy of the last mixture: the shares' sum."""
-        total = np.zeros(self.choices.num_choices)
+        total = np.zeros(self.pairs.num_pairs)
         for share, policy, visits in zip(self.share, self.policies, self.visits, strict=True):
             if share and policy is not None:
                 total[policy] += share * (self._visits(policy) if visits is None else visits)
@@ -169,14 +169,16 @@ class Columns:
             cost = np.concatenate([cost, np.ones(len(floors))])
         lower = np.array([1.0, *floors.values()])
         upper = np.array([1.0, *(np.inf for _ in floors)])
-        highs = load(cost, sparse.csr_array(table.T), lower, upper, tolerance=1e-10, presolve="off")
-        outcome = run(highs)
+        highs = build_program(
+            cost, sparse.csr_array(table.T), lower, upper, tolerance=1e-10, presolve="off"
+        )
+        outcome = solve_program(highs)
         if outcome is Outcome.INFEASIBLE:  # by rounding: the floors have been reached
             highs.clearSolver()
             for row, floor in enumerate(floors.values()):
                 highs.changeRowBounds(1 + row, floor - 1e-9 * max(1.0, abs(floor)), np.inf)
-            outcome = run(highs)
-        weights = np.zeros(self.choices.num_objectives)
+            outcome = solve_program(highs)
+        weights = np.zeros(self.pairs.num_objectives)
         if objective is not None:
             weights[objective] = 1.0
         if outcome is not Outcome.OPTIMAL:
@@ -195,24 +197,24 @@ class Columns:
         return outcome, float(self.share @ columns[:, objective]), weights
 
     def _add(self, policy: np.ndarray) -> None:
-        choices = self.choices
-        chain = Chain(choices.next[policy], choices.narrow)
-        self.often = chain.visits(choices.initial, self.often)
-        paid = choices.reward[policy]
+        pairs = self.pairs
+        chain = Chain(pairs.next[policy], pairs.banded)
+        self.often = chain.visits(pairs.initial, self.often)
+        paid = pairs.reward[policy]
         self._append(policy, self.often, self.often @ paid)
-        if choices.gamma < 1:
+        if pairs.gamma < 1:
             self.ahead[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
 
     def _visits(self, policy: np.ndarray) -> np.ndarray:
-        chain = Chain(self.choices.next[policy], self.choices.narrow)
-        return chain.visits(self.choices.initial, self.often)
+        chain = Chain(self.pairs.next[policy], self.pairs.banded)
+        return chain.visits(self.pairs.initial, self.often)
 
     def _add_loop(self, policy: np.ndarray, loop: np.ndarray) -> None:
-        """How much of a round trip each choice of the loop takes."""
+        """How much of a round trip each pair of the loop takes."""
         members = np.flatnonzero(loop)
-        visits = np.zeros(self.choices.num_choices)
-        visits[policy[members]] = round_trip(self.choices.next[policy[members]][:, members])
-        self._append(None, visits, visits @ self.choices.reward)
+        visits = np.zeros(self.pairs.num_pairs)
+        visits[policy[members]] = round_trip(self.pairs.next[policy[members]][:, members])
+        self._append(None, visits, visits @ self.pairs.reward)
 
     def _append(
         self, policy: np.ndarray | None, visits: np.ndarray | None, returns: np.ndarray
@@ -226,18 +228,18 @@ class Columns:
     def _known(self, policy: np.ndarray) -> bool:
         return any(p is not None and (p == policy).all() for p in self.policies)
 
-    def _take_over(self, before: "Columns") -> None:
-        """The other's policies: where a choice is gone, the last policy's own instead.
+    def _take_over(self, before: "ColumnGeneration") -> None:
+        """The other's policies: where a pair is gone, the last policy's own instead.
 
         Shared policies keep their values; a policy that would no longer end (γ=1) is dropped.
         """
-        old, new = before.choices, self.choices
+        old, new = before.pairs, self.pairs
         place = np.full(int(old.states.max(initial=0)) + 1, -1)
         place[old.states] = np.arange(old.num_states)
         rows = place[new.states]
         width = 2 + max(int(old.action.max(initial=0)), int(new.action.max(initial=0)))
         number = np.full((new.num_states, width), -1)
-        number[new.state, new.action + 1] = np.arange(new.num_choices)
+        number[new.state, new.action + 1] = np.arange(new.num_pairs)
         states = np.arange(new.num_states)
 
         def translate(policy: np.ndarray) -> np.ndarray:

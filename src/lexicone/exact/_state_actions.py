@@ -1,0 +1,193 @@
+"""The state–action pairs of a model that one may use: what all exact solvers work on.
+
+A policy's occupancy is ``x[n]``, the expected discounted number of times that pair n is taken. The occupancies of all
+policies are the solutions of ``x ≥ 0, Σ_{n at s} x[n] − Σ_n next[n,s]·x[n] = initial[s]``; then
+``V_k = Σ_n x[n]·reward[n,k]``.
+
+With γ=1 some policies never end. To *stay* for ever where it costs nothing is one more pair ``(s, STAY)``, which leads
+nowhere; policies that neither end nor stay have no occupancy (see `lexicone.exact._end_components`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from lexicone.exact._tolerances import NO_CHANCE
+from lexicone.models._mdp import MDP
+from lexicone.models._reachability import reachable
+
+__all__ = ["STAY", "StateActions", "all_state_actions"]
+
+STAY = -1
+"""The action of a pair that stays for ever."""
+
+_BANDED_STATES = 200_000  # above, the bandwidth is not looked at
+
+
+@dataclass(frozen=True, eq=False)
+class StateActions:
+    """N pairs in S states (those that matter; ``states`` are their numbers in the model), sorted by state."""
+
+    states: Int[np.ndarray, " S"]
+    offsets: Int[np.ndarray, " S+1"]
+    """The pairs of state s are ``offsets[s]:offsets[s+1]``."""
+    action: Int[np.ndarray, " N"]
+    next: sparse.csr_array
+    """``γ·P``, ``[N,S]``; what is missing from a row's sum of 1 ends the episode."""
+    reward: Float[np.ndarray, "N K"]
+    initial: Float[np.ndarray, " S"]
+    gamma: float
+    stays_added: bool = False
+    """Whether `restrict_to_finite` has added pairs that stay: from then on, no others are."""
+
+    @property
+    def num_states(self) -> int:
+        """S."""
+        return len(self.states)
+
+    @property
+    def num_pairs(self) -> int:
+        """N."""
+        return len(self.action)
+
+    @property
+    def num_objectives(self) -> int:
+        """K."""
+        return self.reward.shape[1]
+
+    @property
+    def first(self) -> Int[np.ndarray, " S"]:
+        """The first pair of each state."""
+        return self.offsets[:-1]
+
+    @cached_property
+    def state(self) -> Int[np.ndarray, " N"]:
+        """The state of each pair."""
+        return np.repeat(np.arange(self.num_states), np.diff(self.offsets))
+
+    @cached_property
+    def banded(self) -> bool:
+        """Whether linear systems on the graph factorise well, as a grid's do and a random graph's do not.
+
+        By its bandwidth after Cuthill–McKee ordering: at most 4√S. False above 200,000 states.
+        """
+        if self.num_states > _BANDED_STATES:
+            return False
+        graph = self.graph(np.ones(self.num_pairs, dtype=bool))
+        order = csgraph.reverse_cuthill_mckee(graph)
+        place = np.empty(self.num_states, dtype=np.int64)
+        place[order] = np.arange(self.num_states)
+        source, target = graph.tocoo().coords
+        width = np.abs(place[source] - place[target]).max(initial=0)
+        return bool(width <= 4 * np.sqrt(self.num_states))
+
+    @cached_property
+    def pairs_per_state(self) -> int:
+        """If it is the same in all states; otherwise 0."""
+        count = np.diff(self.offsets)
+        return int(count[0]) if len(count) and (count == count[0]).all() else 0
+
+    def highest_by_state(self, score: Float[np.ndarray, " N"]) -> Float[np.ndarray, " S"]:
+        """The highest score of each state's pairs."""
+        if not self.pairs_per_state:
+            return np.maximum.reduceat(score, self.first) if self.num_states else score
+        highest = score[:: self.pairs_per_state].copy()
+        for column in range(
+            1, self.pairs_per_state
+        ):  # a few long passes: quicker than many short ones
+            np.maximum(highest, score[column :: self.pairs_per_state], out=highest)
+        return highest
+
+    def best_by_state(self, score: Float[np.ndarray, " N"]) -> Int[np.ndarray, " S"]:
+        """The pair with the highest score of each state; the first of them."""
+        highest = self.highest_by_state(score)
+        if not self.pairs_per_state:
+            hit = np.flatnonzero(score == highest[self.state])
+            return hit[np.unique(self.state[hit], return_index=True)[1]]
+        place = np.zeros(self.num_states, dtype=np.int64)
+        for column in range(self.pairs_per_state - 1, 0, -1):
+            place[score[column :: self.pairs_per_state] == highest] = column
+        place[score[:: self.pairs_per_state] == highest] = 0
+        return place + self.first
+
+    def keep(
+        self, pairs: Bool[np.ndarray, " N"], states: Bool[np.ndarray, " S"] | None = None
+    ) -> tuple["StateActions", Int[np.ndarray, " M"]]:
+        """Only those pairs in those states (all by default), and their numbers in the old table.
+
+        Every kept pair must lead to kept states only; every kept state needs a kept pair.
+        """
+        if states is None:
+            states = np.ones(self.num_states, dtype=bool)
+        rows = np.flatnonzero(pairs & states[self.state])
+        count = np.bincount(self.state[rows], minlength=self.num_states)[states]
+        assert (count > 0).all()
+        return StateActions(
+            self.states[states],
+            np.concatenate([[0], np.cumsum(count)]),
+            self.action[rows],
+            sparse.csr_array(self.next[rows][:, np.flatnonzero(states)]),
+            self.reward[rows],
+            self.initial[states],
+            self.gamma,
+            self.stays_added,
+        ), rows
+
+    @cached_property
+    def can_end(self) -> Bool[np.ndarray, " N"]:
+        """Whether the episode may end with this pair (with γ<1: every pair)."""
+        return np.asarray(self.next.sum(axis=1)).ravel() < 1 - NO_CHANCE
+
+    def reached(self, pairs: Bool[np.ndarray, " N"]) -> Bool[np.ndarray, " S"]:
+        """The states that those pairs lead to from the start."""
+        return self.closure(pairs, self.initial > 0, forward=True)
+
+    def closure(
+        self, pairs: Bool[np.ndarray, " N"], marked: Bool[np.ndarray, " S"], forward: bool
+    ) -> Bool[np.ndarray, " S"]:
+        """Marked states and all that are reached from them along the pairs, or back from them."""
+        return reachable(self.graph(pairs), marked, backward=not forward)
+
+    def graph(self, pairs: Bool[np.ndarray, " N"]) -> sparse.csr_array:
+        """Which state the pairs lead to from which, ``[S,S]``."""
+        edges = self.next[np.flatnonzero(pairs)].tocoo()
+        source = self.state[pairs][edges.coords[0]]
+        data = (np.ones(len(source), dtype=np.int8), (source, edges.coords[1]))
+        graph = sparse.csr_array(data, shape=(self.num_states, self.num_states))
+        graph.data[:] = 1
+        return graph
+
+
+def all_state_actions(
+    mdp: MDP, gamma: float, scale: Float[np.ndarray, " K"] | float = 1.0
+) -> StateActions:
+    """Every action of every state that can be reached, without terminal states: they are the end.
+
+    Rewards are divided by ``scale``.
+    """
+    states = np.flatnonzero(mdp.reachable() & ~mdp.terminal)
+    place = np.full(mdp.num_states, -1)
+    place[states] = np.arange(len(states))
+    actions, width = mdp.num_actions, mdp.num_successors
+    target = place[mdp.next_state[states]].reshape(-1, width)
+    weight = gamma * mdp.probability[states].reshape(-1, width)
+    keep = (weight > 0) & (target >= 0)
+    ends = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+    table = sparse.csr_array(
+        (weight[keep], target[keep].astype(np.int32), ends.astype(np.int32)),
+        shape=(len(states) * actions, len(states)),
+    )
+    table.sum_duplicates()
+    return StateActions(
+        states,
+        np.arange(len(states) + 1) * actions,
+        np.tile(np.arange(actions), len(states)),
+        table,
+        mdp.expected_reward[states].reshape(len(states) * actions, mdp.num_objectives) / scale,
+        mdp.initial[states],
+        gamma,
+    )
