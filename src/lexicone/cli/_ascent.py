@@ -13,6 +13,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from lexicone._base.checks import check_range
+from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers
 from lexicone.cli._options import check_folder, radians
 from lexicone.directions._find_direction import DirectionMethod
@@ -126,15 +127,14 @@ class ReproduceLpa:
         """Runs, prints and draws the experiment."""
         check_folder(self.out)
         check_range("--seed", self.seed, 0)
-        from rich.progress import track
+        from lexicone.studies import lpa, results
 
-        from lexicone.studies import lpa
-
-        results = lpa.run(lpa.Lpa(starts=self.starts, seed=self.seed))
-        lpa.report(results, console)
-        lpa.write(results, self.out / "results.json")
-        for name in track(lpa.FIGURES, "figures"):
-            lpa.draw(name, self.out)
+        found = lpa.run(lpa.Lpa(starts=self.starts, seed=self.seed))
+        lpa.report(found, console)
+        results.write(found, self.out / "results.json", indent=2)
+        with progress_bars(transient=False) as progress:
+            for name in progress.track(lpa.FIGURES, description="figures"):
+                lpa.draw(name, self.out)
         console.print(f"Figures (PNG, SVG) and results.json are in {self.out}/")
 
 

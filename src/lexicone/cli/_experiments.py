@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
+from lexicone._base.checks import check_range
 from lexicone.cli._options import check_folder
 
 __all__ = ["ReproduceExp1", "ReproduceExp2", "ReproduceFtn"]
@@ -30,8 +31,8 @@ class _Reproduce:
 
         for name in ("seeds", "episodes"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"--{name}: must be at least 1, got {value}")
+            if value is not None:
+                check_range(f"--{name}", value, 1)
         return Options(self.seeds, self.seed, self.episodes, self.resume)
 
     def _run_maze(self, name: str, out: Path, console: Console) -> None:
@@ -104,7 +105,7 @@ class ReproduceFtn(_Reproduce):
 
 
 def _finish(module: Any, results: dict[str, Any], out: Path, console: Console) -> None:
-    from lexicone.studies.policy_gradient import write
+    from lexicone.studies.results import write
 
     write(results, out / "results.json")
     module.report(results, console)

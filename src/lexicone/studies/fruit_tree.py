@@ -26,6 +26,7 @@ from lexicone.qlearning._learn import tlq
 from lexicone.qlearning._rules import preset
 from lexicone.studies.policy_gradient import BEST, Options, Part, train_part
 from lexicone.tasks import fruit_tree
+from lexicone.tasks._fruit_tree import fruits_of
 
 __all__ = ["DEPTH", "desired", "draw", "leaf_probability", "report", "run"]
 
@@ -40,7 +41,7 @@ def desired(mdp: MDP, leaf: int) -> Order:
     count = (mdp.num_states + 1) // 2
     if not 0 <= leaf < count:
         raise ValueError(f"--leaf: must be from 0 to {count - 1}, got {leaf}")
-    fruits = _fruits(mdp)
+    fruits = fruits_of(mdp)
     order = Order(fruits[leaf, :-1], names=mdp.objective_names)
     best = order.argmax(fruits)
     if best != leaf:
@@ -66,7 +67,7 @@ def run(options: Options, out: Path, leaf: int = 13) -> dict[str, Any]:
     order = desired(mdp, leaf)
     results: dict[str, Any] = {
         "leaf": leaf,
-        "fruit": _fruits(mdp)[leaf].tolist(),
+        "fruit": fruits_of(mdp)[leaf].tolist(),
         "thresholds": list(order.thresholds),
         "options": {"seeds": options.seeds, "key": options.key},
         "parts": {"literal": {}, "batched": {}},
@@ -122,8 +123,8 @@ def report(results: dict[str, Any], console: Console) -> None:
         table.add_row(name, claims[degrees], *ends, "1")
     for i, (tolerance, shares) in enumerate(results["tlq"].items()):
         name = f"TLQ, ties within {tolerance}"
-        told = "fails" if i == 0 else ""
-        table.add_row(name, told, f"{np.mean(shares):.2f}", "", "1")
+        claim = "fails" if i == 0 else ""
+        table.add_row(name, claim, f"{np.mean(shares):.2f}", "", "1")
     console.print(table)
     console.print(
         "Probability of the desired leaf at the end, mean of seeds (lowest to highest). The paper's figure shows "
@@ -149,12 +150,6 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
         panels, levels, f"Fruit tree, leaf {results['leaf']}, mean of seeds"
     )
     return plots.save(figure, out / "leaf-probability")
-
-
-def _fruits(mdp: MDP) -> np.ndarray:
-    """The fruits from left to right, ``[leaves, K]``."""
-    parents = np.arange((mdp.num_states + 1) // 4 - 1, (mdp.num_states + 1) // 2 - 1)
-    return mdp.reward[parents, :, 0].reshape(-1, mdp.num_objectives)
 
 
 def _ends(probability: Any) -> str:

@@ -6,7 +6,6 @@ The paper prints +xy and α=0.2; the values that it reports come from −xy and 
 plain ascent from (1.5, 1.5) that stops where no direction is found.
 """
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 from scipy.optimize import minimize
 
 from lexicone import plots
-from lexicone._base.files import write_text
+from lexicone._base.checks import check_range
+from lexicone._base.progress import progress_bars
 from lexicone.directions._maximize import Maximum, maximize
 from lexicone.order import Order
 
@@ -102,14 +101,13 @@ def true_optimum() -> tuple[np.ndarray, np.ndarray]:
 
 def run(config: Lpa) -> dict[str, Any]:
     """All ascents; a dictionary that JSON can hold."""
-    if config.starts < 1:
-        raise ValueError(f"starts: must be at least 1, got {config.starts}")
+    check_range("starts", config.starts, 1)
     runs = {"plain": ascend(**PLAIN), "active": ascend(**ACTIVE), "safe": ascend(**SAFE)}
     _, best = true_optimum()
     starts = np.random.default_rng(config.seed).uniform(-5, 5, size=(config.starts, 2))
-    ends = [
-        ascend(start, **SAFE) for start in track(starts, "safe ascents from random start points")
-    ]
+    with progress_bars(transient=False) as progress:
+        watched = progress.track(starts, description="safe ascents from random start points")
+        ends = [ascend(start, **SAFE) for start in watched]
     values = np.stack([end.values for end in ends])
     return {
         "config": asdict(config),
@@ -178,8 +176,3 @@ def draw(name: str, out: Path, delta: float | None = None) -> list[Path]:
         batched = jnp.vectorize(objectives, signature="(n)->(k)")
         figure = plots.trajectory(batched, np.asarray(result.path), np.asarray(gradients), ORDER)
     return plots.save(figure, out / name)
-
-
-def write(results: dict[str, Any], path: Path) -> None:
-    """The results as JSON, whole or not at all."""
-    write_text(path, json.dumps(results, indent=2, ensure_ascii=False) + "\n")

@@ -4,7 +4,6 @@ Each has a *literal* part, the paper's algorithm with the settings that it does 
 the same learner with batches of episodes, exact directions, normalised credit and annealed entropy.
 """
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,7 +16,8 @@ from rich.table import Table
 from scipy import stats
 
 from lexicone import plots
-from lexicone._base.files import write_text
+from lexicone._base.checks import check_range
+from lexicone._base.text import vector_text
 from lexicone.exact._solve import solve
 from lexicone.learning._result import Trained
 from lexicone.learning._train import train
@@ -25,7 +25,7 @@ from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["BEST", "Experiment", "Options", "Part", "draw", "report", "run", "train_part", "write"]
+__all__ = ["BEST", "Experiment", "Options", "Part", "draw", "report", "run", "train_part"]
 
 SUCCESS = 0.9
 """A seed is successful if that share of its evaluation episodes is: the paper's 90 %."""
@@ -88,8 +88,7 @@ class Experiment(NamedTuple):
 
 def run(experiment: Experiment, options: Options, out: Path) -> dict[str, Any]:
     """Train all parts and judge them; a dictionary that JSON can hold."""
-    if options.seeds < 1:
-        raise ValueError(f"--seeds: must be at least 1, got {options.seeds}")
+    check_range("--seeds", options.seeds, 1)
     results: dict[str, Any] = {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -165,8 +164,8 @@ def report(results: dict[str, Any], console: Console) -> None:
     table.add_row("95 % interval", "", *intervals, "")
     shares = [f"{np.mean(p['success']):.1%}" for p in parts.values()]
     table.add_row("success, mean of seeds", "", *shares, "100%")
-    means = [_vector(np.median(p["returns"], axis=0)) for p in parts.values()]
-    exact = dict.fromkeys(_vector(p["exact"]) for p in parts.values())
+    means = [_means_text(np.median(p["returns"], axis=0)) for p in parts.values()]
+    exact = dict.fromkeys(_means_text(p["exact"]) for p in parts.values())
     table.add_row("returns, median seed", "", *means, " or ".join(exact))
     limits = [", ".join(f"{t:g}" for t in p["thresholds"]) for p in parts.values()]
     table.add_row("threshold", "not given", *limits, "")
@@ -197,10 +196,6 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
     return written + plots.save(figure, out / "all-seeds")
 
 
-def write(results: dict[str, Any], path: Path) -> None:
-    """The results as JSON, whole or not at all."""
-    write_text(path, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-
-
-def _vector(values: Any) -> str:
-    return "(" + ", ".join(f"{round(float(v), 9) + 0.0:.3g}" for v in values) + ")"
+def _means_text(values: Any) -> str:
+    """What differs from a short number by rounding alone is printed as that number."""
+    return vector_text(np.round(values, 9), 3)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from lexicone.models._mdp import MDP
 from lexicone.tasks._mo_gymnasium_tables import fruits as read_fruits
 
-__all__ = ["fruit_tree"]
+__all__ = ["fruit_tree", "fruits_of"]
 
 _NUTRIENTS = ("protein", "carbs", "fats", "vitamins", "minerals", "water")
 
@@ -72,3 +73,10 @@ def fruit_tree(
         action_names=("Left", "Right"),
         objective_names=names,
     )
+
+
+def fruits_of(mdp: MDP) -> Float[np.ndarray, "leaves K"]:
+    """The fruits of such a tree from left to right: what is paid on arrival at each leaf."""
+    leaves = (mdp.num_states + 1) // 2
+    parents = slice(leaves // 2 - 1, leaves - 1)
+    return mdp.reward[parents, :, 0].reshape(leaves, mdp.num_objectives)

@@ -37,10 +37,10 @@ def road_trip(
     destinations = (destinations,) if isinstance(destinations, str) else destinations
     if not costs or len(set(costs)) != len(costs):
         raise ValueError(f"costs: expected different names of columns, got {list(costs)}")
-    lines = _read(roads, costs)
+    lines = _read_roads(roads, costs)
     cities = list(dict.fromkeys(city for line in lines for city in (line["from"], line["to"])))
     number = {city: i for i, city in enumerate(cities)}
-    pleasure = _pleasures(lines, cities)
+    pleasure = _pleasure_by_city(lines, cities)
     if start is None:
         start = str(lines[0]["from"])
     ends = [c for c in cities if pleasure[c] > 0] if destinations is None else list(destinations)
@@ -53,19 +53,19 @@ def road_trip(
     if not ends:
         raise ValueError("destinations: no city has positive pleasure; name at least one")
 
-    out: list[list[int]] = [[] for _ in cities]
+    roads_out: list[list[int]] = [[] for _ in cities]
     for i, line in enumerate(lines):
-        out[number[line["from"]]].append(i)
+        roads_out[number[line["from"]]].append(i)
     terminal = np.array([city in ends for city in cities])
     for s, city in enumerate(cities):
-        if not out[s] and not terminal[s]:
+        if not roads_out[s] and not terminal[s]:
             raise ValueError(f"roads: no road leads out of {city!r}, which is not a destination")
-    width = max((len(own) for s, own in enumerate(out) if not terminal[s]), default=1)
+    width = max((len(own) for s, own in enumerate(roads_out) if not terminal[s]), default=1)
     next_state = np.tile(np.arange(len(cities))[:, None, None], (1, width, 1))
     reward = np.zeros((len(cities), width, 1, len(costs) + 1))
     for s in np.flatnonzero(~terminal):
         for a in range(width):
-            line = lines[out[s][a % len(out[s])]]
+            line = lines[roads_out[s][a % len(roads_out[s])]]
             next_state[s, a, 0] = number[line["to"]]
             reward[s, a, 0] = [*(-line[name] for name in costs), pleasure[line["to"]]]
     result = MDP(
@@ -83,7 +83,7 @@ def road_trip(
     return result
 
 
-def _read(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) -> list[dict]:
+def _read_roads(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) -> list[dict]:
     if roads is None:
         text, where = resources.files("lexicone.tasks").joinpath("roads.csv").read_text(), "roads"
     else:
@@ -124,7 +124,7 @@ def _read(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) -> list[
     return lines
 
 
-def _pleasures(lines: list[dict], cities: list[str]) -> dict[str, float]:
+def _pleasure_by_city(lines: list[dict], cities: list[str]) -> dict[str, float]:
     """One number per city; a city that is listed with two different ones is an error."""
     found: dict[str, float] = {}
     for line in lines:

@@ -7,14 +7,14 @@ from scipy import stats
 
 from lexicone.learning._result import Trained
 from lexicone.models._evaluation import evaluate
-from lexicone.studies.learners.tasks import Goal, Task
+from lexicone.studies.learners.tasks import Goal, LearningTask
 
 __all__ = ["Judged", "judge", "rate_interval"]
 
 REACHED = 0.95
 """With whole episodes a seed succeeds if that share of its evaluation episodes reaches what the goal needs."""
 GAP = 0.05
-"""In expectation it succeeds if no objective stays further behind, in its unit (`Task.scale`)."""
+"""In expectation it succeeds if no objective stays further behind, in its unit (`LearningTask.scale`)."""
 _ALONG = 100  # episodes for each snapshot
 _SLACK = 1e-3  # by which a return may miss what it needs: numbers are single precision
 
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     curve: dict[str, Any] | None
 
 
-def judge(task: Task, goal: Goal, label: str, trained: Trained, episodes: int) -> Judged:
+def judge(task: LearningTask, goal: Goal, label: str, trained: Trained, episodes: int) -> Judged:
     """Sample ``episodes`` episodes of every seed's policy, and compare it with the optimum."""
     returns = trained.evaluate(episodes, seed=1).returns
     share = _reaches(goal, returns).mean(axis=1)

@@ -47,8 +47,8 @@ def report(results: dict[str, Any], console: Console) -> None:
 
 def as_markdown(results: dict[str, Any]) -> str:
     """The same as a page, and every goal of the tasks that have several."""
-    told = f"{_explanation(results, 'mean of seeds (median)')} Seconds: all seeds, compilation included."
-    lines = ["# Learners and tasks", "", told, ""]
+    explanation = f"{_explanation(results, 'mean of seeds (median)')} Seconds: all seeds, compilation included."
+    lines = ["# Learners and tasks", "", explanation, ""]
     lines += ["| " + " | ".join(_COLUMNS) + " |", "|" + "---|" * len(_COLUMNS)]
     lines += ["| " + " | ".join(_row(cell)) + " |" for cell in results.values()]
     several = [cell for cell in results.values() if len(cell["goals"]) > 1]

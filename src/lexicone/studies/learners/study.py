@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lexicone import __version__
+from lexicone._base.checks import check_range
+from lexicone._base.progress import progress_bars
 from lexicone.learning._result import Trained
 from lexicone.learning._train import train_many
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.studies.learners.judge import Judged, judge, rate_interval
-from lexicone.studies.learners.tasks import TASKS, Goal, Task, find
-from lexicone.studies.policy_gradient import write
+from lexicone.studies.learners.tasks import TASKS, Goal, LearningTask, find
+from lexicone.studies.results import Results, read
 
 __all__ = ["LEARNERS", "Study", "all_cells", "run"]
 
@@ -64,14 +65,14 @@ class Study:
         """Raise a ValueError for a setting that makes no sense."""
         for name in ("seeds", "episodes", "evaluation", "leaves"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}: must be at least 1, got {value}")
+            if value is not None:
+                check_range(name, value, 1)
         for name, known in (("tasks", TASKS), ("learners", LEARNERS)):
             given = getattr(self, name)
             wrong = [each for each in given if each not in known]
             if wrong or not given:
-                told = f"there is no {wrong[0]!r}; " if wrong else ""
-                raise ValueError(f"{name}: {told}there are {', '.join(known)}")
+                missing = f"there is no {wrong[0]!r}; " if wrong else ""
+                raise ValueError(f"{name}: {missing}there are {', '.join(known)}")
         if not self.ratios or min(self.ratios) <= 0:
             raise ValueError(f"ratios: expected positive numbers, got {self.ratios}")
 
@@ -89,7 +90,7 @@ Variants = list[tuple[str, Any]]
 """Learners with a label each; the best for a goal counts."""
 
 
-def _linear(task: Task, study: Study) -> Variants:
+def _linear(task: LearningTask, study: Study) -> Variants:
     exponents = range(task.mdp.num_objectives)
     return [
         (f"ratio {r:g}", _ours(PPO, task, rule="linear", weights=tuple(r**k for k in exponents)))
@@ -97,21 +98,21 @@ def _linear(task: Task, study: Study) -> Variants:
     ]
 
 
-def _ours(kind: Callable[..., Any], task: Task, **settings: Any) -> Any:
+def _ours(kind: Callable[..., Any], task: LearningTask, **settings: Any) -> Any:
     learner = kind(criterion=task.criterion, **settings)
     return dataclasses.replace(learner, max_steps=min(learner.max_steps, task.longest or 10**9))
 
 
-def _single(kind: Callable[..., Any], task: Task, _: Study, **settings: Any) -> Variants:
+def _single(kind: Callable[..., Any], task: LearningTask, _: Study, **settings: Any) -> Variants:
     return [("", _ours(kind, task, **settings))]
 
 
-def _literal(task: Task, _: Study) -> Variants:
+def _literal(task: LearningTask, _: Study) -> Variants:
     longest = min(task.literal.max_steps, task.longest or 10**9)
     return [("", dataclasses.replace(task.literal, max_steps=longest))]
 
 
-LEARNERS: dict[str, Callable[[Task, Study], Variants]] = {
+LEARNERS: dict[str, Callable[[LearningTask, Study], Variants]] = {
     "reinforce": _literal,
     "a2c": partial(_single, A2C),
     "ppo": partial(_single, PPO),
@@ -120,7 +121,7 @@ LEARNERS: dict[str, Callable[[Task, Study], Variants]] = {
     "linear": _linear,
     "penalty": partial(_single, PPO, rule="penalty"),
 }
-"""How each is made for a task; all but the first two are PPO with one of the rules of `lexicone.baselines`."""
+"""How each is made for a task; all but the first two are PPO with one of the rules of `lexicone.learning.algos`."""
 
 
 def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str, Any]:
@@ -129,47 +130,42 @@ def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str,
     The file is written after each. Returns the cells of this study, by ``"task/learner"``.
     """
     study.check()
-    file = out / "results.json"
-    kept = _read(file)
-    results: dict[str, Any] = {}
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    built: dict[str, Task] = {}
-    with Progress(*columns, console=console, transient=True) as progress:
+    kept = Results(out / "results.json")
+    cells: dict[str, Any] = {}
+    built: dict[str, LearningTask] = {}
+    with progress_bars(console) as progress:
         whole = progress.add_task("cells", total=len(study.cells()))
         for name, learner in study.cells():
-            task = built.setdefault(name, find(name, study.leaves))
+            if name not in built:
+                built[name] = find(name, study.leaves)
             cell = f"{name}/{learner}"
-            settings = _settings(task, learner, study)
-            if kept.get(cell, {}).get("settings") != settings:
-                part = progress.add_task(cell, total=None)
-                tell = partial(progress.update, part)
-                found = _run_cell(task, learner, study, tell) | {"settings": settings}
-                kept[cell] = {"task": name, "learner": learner, **found}
-                write(kept, file)
-                progress.remove_task(part)
-            results[cell] = kept[cell]
+            part = progress.add_task(cell, total=None)
+            report = partial(progress.update, part)
+            cells[cell] = kept.get(
+                cell,
+                _settings(built[name], learner, study),
+                partial(_run_cell, name, built[name], learner, study, report),
+            )
+            progress.remove_task(part)
             progress.advance(whole)
-    return results
+    return cells
 
 
 def all_cells(out: Path) -> dict[str, Any]:
     """All cells of ``out/results.json``, in the order of tasks and learners."""
-    cells = _read(out / "results.json")
+    cells = read(out / "results.json")
     if not cells:
         raise ValueError(f"out: there is no results.json with cells in {out}")
     place = {f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNERS))}
     return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
 
 
-def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None]) -> dict[str, Any]:
+def _run_cell(
+    name: str, task: LearningTask, learner: str, study: Study, report: Callable[..., None]
+) -> dict[str, Any]:
     variants = LEARNERS[learner](task, study)
     groups = _groups(len(task.goals), study.seeds)
-    tell(total=len(variants) * len(groups))
+    report(total=len(variants) * len(groups))
     begin = time.perf_counter()
     tried: list[list[Judged]] = [[] for _ in task.goals]
     for label, settings in variants:
@@ -178,12 +174,14 @@ def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None])
             all_runs = _train(task, goals, settings, learner, study)
             for i, goal, trained in zip(group, goals, all_runs, strict=True):
                 tried[i].append(judge(task, goal, label, trained, study.evaluation))
-            tell(advance=1)
+            report(advance=1)
     best = [max(each, key=lambda j: (j.success.sum(), j.share.mean())) for each in tried]
     success = np.stack([each.success for each in best])
     rate, low, high, method = rate_interval(success)
     gaps = np.stack([each.gap for each in best])
     found = {
+        "task": name,
+        "learner": learner,
         "title": task.title,
         "criterion": task.criterion,
         "seeds": study.seeds,
@@ -213,7 +211,7 @@ def _run_cell(task: Task, learner: str, study: Study, tell: Callable[..., None])
 
 
 def _train(
-    task: Task, goals: list[Goal], settings: Any, learner: str, study: Study
+    task: LearningTask, goals: list[Goal], settings: Any, learner: str, study: Study
 ) -> list[Trained]:
     own = task.literal_order if learner == "reinforce" else None
     return train_many(
@@ -232,7 +230,7 @@ def _train(
     )
 
 
-def _episodes(task: Task, learner: str, study: Study) -> int:
+def _episodes(task: LearningTask, learner: str, study: Study) -> int:
     own = task.literal_episodes if learner == "reinforce" else task.episodes
     return study.episodes or own
 
@@ -244,10 +242,10 @@ def _groups(goals: int, seeds: int) -> list[range]:
     return [range(begin, begin + size) for begin in range(0, goals, size)]
 
 
-def _settings(task: Task, learner: str, study: Study) -> Any:
+def _settings(task: LearningTask, learner: str, study: Study) -> Any:
     """All that decides a cell's numbers, as JSON holds it."""
     variants = LEARNERS[learner](task, study)
-    told = {
+    decisive = {
         "version": __version__,
         "study": {name: getattr(study, name) for name in ("seeds", "evaluation", "key")},
         "episodes": _episodes(task, learner, study),
@@ -259,17 +257,8 @@ def _settings(task: Task, learner: str, study: Study) -> Any:
         "scale": None if task.scale is None else list(task.scale),
         "literal_order": str(task.literal_order) if learner == "reinforce" else None,
     }
-    return json.loads(json.dumps(told))
+    return json.loads(json.dumps(decisive))
 
 
 def _plain(value: Any) -> float | str:
     return float(f"{value:.6g}") if np.isfinite(value) else str(float(value))
-
-
-def _read(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return {}
-    try:
-        return json.loads(file.read_text())
-    except ValueError as error:
-        raise ValueError(f"{file}: cannot be read ({error}); move it away to start anew") from None

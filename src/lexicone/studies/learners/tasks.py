@@ -21,12 +21,13 @@ from lexicone.order import Order
 from lexicone.studies import exp1, exp2
 from lexicone.studies.tlq.tasks import shortest_ways
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
+from lexicone.tasks._fruit_tree import fruits_of
 
-__all__ = ["TASKS", "Goal", "Task", "find"]
+__all__ = ["TASKS", "Goal", "LearningTask", "find"]
 
 DEGREES = (2.0, 5.0, 10.0, 15.0, 20.0)
 """Δ of the task ``delta``."""
-_ROOM = 1e-3  # below a fruit's nutrients, for its thresholds
+_THRESHOLD_ROOM = 1e-3  # below a fruit's nutrients, for its thresholds
 
 
 class Goal(NamedTuple):
@@ -43,7 +44,7 @@ class Goal(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class LearningTask:
     """A model and what to do there. A seed has one run for each goal."""
 
     title: str
@@ -67,7 +68,7 @@ class Task:
     """Whether to keep success over training, for the figure."""
 
 
-def find(name: str, leaves: int) -> Task:
+def find(name: str, leaves: int) -> LearningTask:
     """The task with that name; ``leaves`` are the desired fruits of each tree."""
     if name not in TASKS:
         raise ValueError(f"tasks: there is no {name!r}; there are {', '.join(TASKS)}")
@@ -76,13 +77,13 @@ def find(name: str, leaves: int) -> Task:
 
 def _maze(
     name: str, threshold: float, criterion: Criterion, needs: tuple[float, ...] | None = None
-) -> Task:
+) -> LearningTask:
     paper = {"exp1": exp1, "exp2": exp2}[name].experiment()
     as_paper = threshold == 0.5 and criterion == "episode"
     literal, order = paper.parts[0], Order([threshold], names=paper.parts[0].order.names)
     policies = "stochastic" if criterion == "expected" else "deterministic"
     best = tuple(solve(paper.mdp, order, policies=policies).values.tolist())
-    return Task(
+    return LearningTask(
         title=f"{name}, τ₁={threshold:g}",
         mdp=paper.mdp,
         criterion=criterion,
@@ -95,14 +96,14 @@ def _maze(
     )
 
 
-def _space_traders() -> Task:
+def _space_traders() -> LearningTask:
     mdp, order = space_traders(), Order([0.88])
     best = tuple(solve(mdp, order).values.tolist())
     choices = [range(1 if end else mdp.num_actions) for end in mdp.terminal]
     values = [evaluate(mdp, np.array(policy)) for policy in itertools.product(*choices)]
     spread = np.ptp(values, axis=0)  # 5 % of 0.88 would let even a policy of pure chance pass
     scale = np.minimum(np.maximum(1.0, np.abs(best)), spread)
-    return Task(
+    return LearningTask(
         title="Space Traders, τ₁=0.88",
         mdp=mdp,
         criterion="expected",
@@ -114,17 +115,16 @@ def _space_traders() -> Task:
     )
 
 
-def _treasure() -> Task:
+def _treasure() -> LearningTask:
     mdp = deep_sea_treasure()
     goals = (Goal(f"τ₁={p[0]:g}", Order([p[0]]), p, p) for p in shortest_ways(mdp))
-    return Task("deep sea treasure, every τ₁", mdp, "episode", tuple(goals), Reinforce())
+    return LearningTask("deep sea treasure, every τ₁", mdp, "episode", tuple(goals), Reinforce())
 
 
-def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None,)) -> Task:
+def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None,)) -> LearningTask:
     mdp = fruit_tree(depth)
-    arrives = mdp.terminal[mdp.next_state[..., 0]] & ~mdp.terminal[:, None]
-    fruits = mdp.reward[:, :, 0][arrives]
-    orders = [Order(fruit[:-1] - _ROOM, names=mdp.objective_names) for fruit in fruits]
+    fruits = fruits_of(mdp)
+    orders = [Order(fruit[:-1] - _THRESHOLD_ROOM, names=mdp.objective_names) for fruit in fruits]
     single = [
         leaf
         for leaf, order in enumerate(orders)
@@ -144,7 +144,7 @@ def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None
     ]
     leaf_word = "leaf" if len(chosen) == 1 else "leaves"
     swept = "" if degrees == (None,) else f", Δ {degrees[0]:g}° to {degrees[-1]:g}°"
-    return Task(
+    return LearningTask(
         title=f"fruit tree {depth}, {len(chosen)} {leaf_word}{swept}",
         mdp=mdp,
         criterion="episode",
@@ -156,7 +156,7 @@ def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None
 
 _CLEAN = (0.5, -math.inf)  # in experiment 1: the goal without a bad tile, as the paper counts
 
-TASKS: dict[str, Callable[[int], Task]] = {
+TASKS: dict[str, Callable[[int], LearningTask]] = {
     "exp1": lambda _: _maze("exp1", 0.5, "episode", _CLEAN),
     "exp1-expected": lambda _: _maze("exp1", 0.5, "expected"),
     "exp1-low": lambda _: _maze("exp1", -3.0, "episode"),

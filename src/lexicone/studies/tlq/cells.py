@@ -1,4 +1,4 @@
-"""What the table of `experiments.tlq` is made of: cells, and how a policy on a map is told in words."""
+"""What the table of claims is made of: cells, and what a policy on a map does, in words."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -123,15 +123,15 @@ def happened(mdp: MDP, found: Iteration) -> str:
         return f"cycle of {found.period} sweeps; {arrive} of its {len(walks)} policies reach G"
     way = walk(mdp, actions_of(found.policy))
     if way.ends == "goal":
-        told = f"reaches G in {len(way.states) - 1} steps"
+        words = f"reaches G in {len(way.states) - 1} steps"
     elif way.ends == "chance":
-        told = "walks at random"
+        words = "walks at random"
     elif way.states[-1] == way.states[-2]:
-        told = f"stays at {names(mdp, way.states[-1:])[0]}"
+        words = f"stays at {names(mdp, way.states[-1:])[0]}"
     else:
         again = way.states.index(way.states[-1])
-        told = f"goes round {' → '.join(names(mdp, way.states[again:]))}"
-    return told if found.status == "converged" else f"{found.status}; {told}"
+        words = f"goes round {' → '.join(names(mdp, way.states[again:]))}"
+    return words if found.status == "converged" else f"{found.status}; {words}"
 
 
 def cell(

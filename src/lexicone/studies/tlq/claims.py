@@ -1,23 +1,25 @@
 """Where thresholded lexicographic Q-learning works and where it fails: the paper's claims, computed (section TLQ).
 
-Each claim is a function in one of the files ``tlq_*.py`` beside this one. A claim that is finished is kept in the
-results file and read from there as long as the settings are the same.
+Each claim is a function in one of the files beside this one. A claim that is finished is kept in the results file and
+read from there as long as the settings are the same.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from lexicone import __version__
 from lexicone._base.files import write_text
+from lexicone._base.progress import progress_bars
+from lexicone._base.text import vector_text
+from lexicone.studies.results import Results
 from lexicone.studies.tlq.cells import Finding, Watch
 from lexicone.studies.tlq.early_late import claim_early_late
 from lexicone.studies.tlq.goal import claim_goal, claim_other_reward, claim_undiscounted
@@ -35,6 +37,8 @@ class Claim(NamedTuple):
     statement: str
     reference: str
     compute: Callable[[Tlq, Watch], Finding]
+    drawn: tuple[str, ...] = ()
+    """The data that its figures draw. Results without them, of an earlier version, are computed again."""
 
 
 CLAIMS = {
@@ -43,6 +47,7 @@ CLAIMS = {
         "No thresholds or slacks lead along (1,0) → (2,0) → (2,1) → (2,2) → (1,2), except absolute slack for γ < 0.62.",
         "Proposition TLQ-Fails; appendix Failing to Reach the Goal",
         claim_goal,
+        ("gammas", "slacks", "reached", "boundary", "values"),
     ),
     2: Claim(
         "small maze, undiscounted threshold",
@@ -61,6 +66,7 @@ CLAIMS = {
         "Avoiding HH and ignoring hh is out of reach of every thresholding method.",
         "appendix Failure to Sacrifice Early and Late",
         claim_early_late,
+        ("panels",),
     ),
     5: Claim(
         "variations",
@@ -68,12 +74,14 @@ CLAIMS = {
         "without a buffer, and depend on the initial values.",
         "appendix Variations to TLQ",
         claim_variants,
+        ("slacks", "maps", "runs"),
     ),
     6: Claim(
         "deep sea treasure",
         "TLQ works with an endpoint constraint and a terminating last objective.",
         "Vamplew et al. 2011; case I of section TLQ",
         claim_treasure,
+        ("front", "tlq", "linear", "mixed"),
     ),
     7: Claim(
         "Space Traders",
@@ -108,15 +116,9 @@ def run(
     config.check()
     numbers = check_claims(claims)
     settings = {**asdict(config), "version": __version__}
-    file = out / "results.json"
-    kept = _read(file)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    kept = Results(out / "results.json")
+    results: dict[str, Any] = {}
+    with progress_bars(console) as progress:
         whole = progress.add_task("claims", total=len(numbers))
 
         def watch(sequence: Sequence[Any], title: str) -> Iterator[Any]:
@@ -127,11 +129,11 @@ def run(
             progress.remove_task(part)
 
         for number in numbers:
-            if kept.get(str(number), {}).get("settings") != settings:
-                kept[str(number)] = _compute(number, config, watch) | {"settings": settings}
-                write_text(file, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            name = str(number)
+            if not set(CLAIMS[number].drawn) <= set(kept.parts.get(name, {}).get("data", ())):
+                kept.parts.pop(name, None)
+            results[name] = kept.get(name, settings, partial(_compute, number, config, watch))
             progress.advance(whole)
-    results = {str(number): kept[str(number)] for number in numbers}
     write_text(out / "table.md", as_markdown(results))
     return results
 
@@ -197,20 +199,16 @@ def as_markdown(results: dict[str, Any]) -> str:
 
 
 def _row(each: dict[str, Any]) -> list[str]:
+    digits = 4 if len(each["values"]) < 4 else 2
     return [
         each["preset"],
         each["setting"],
         each["happened"],
-        _vector(each["values"]),
-        _vector(each["optimum"]),
+        vector_text(each["values"], digits),
+        vector_text(each["optimum"], digits),
         each["swept"],
         "yes" if each["holds"] else "no",
     ]
-
-
-def _vector(values: Sequence[float | str]) -> str:
-    digits = 4 if len(values) < 4 else 2
-    return f"({', '.join(v if isinstance(v, str) else f'{v + 0.0:.{digits}g}' for v in values)})"
 
 
 def _plain(found: Any) -> Any:
@@ -222,12 +220,3 @@ def _plain(found: Any) -> Any:
     if isinstance(found, float) and not np.isfinite(found):
         return str(found)
     return found
-
-
-def _read(file: Path) -> dict[str, Any]:
-    if not file.exists():
-        return {}
-    try:
-        return json.loads(file.read_text())
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{file}: cannot be read ({error}); move it away to start anew") from None

@@ -4,6 +4,7 @@ The natural policy takes 12 steps and the penalties −8. It is looked for in th
 as in the paper, and in a fourth one in which the tiles do.
 """
 
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -30,26 +31,26 @@ from lexicone.studies.tlq.cells import (
 from lexicone.tasks import Tile, maze
 
 __all__ = [
-    "DRAWN",
     "NATURAL",
     "PRESET_NAMES",
-    "TASKS",
     "Attempt",
-    "Task",
+    "OrderedMaze",
     "attempt",
     "claim_early_late",
+    "drawn_maze",
     "example",
     "is_natural",
+    "ordered_mazes",
 ]
 
 PRESET_NAMES = ("gabor", "unclipped", "urban", "relative", "sarsa", "cyclic", "informed")
 
+_TILES_FIRST = "tiles, time"
 NATURAL = (-8.0, -11.0)
 """The penalties of the natural policy, and its steps but the last, which enters G."""
-_COSTS = maze("early-late", ("tiles", "time"))
 
 
-class Task(NamedTuple):
+class OrderedMaze(NamedTuple):
     """The maze with two objectives, and what the natural policy has of the first."""
 
     label: str
@@ -68,42 +69,56 @@ def _tiles_and_time(_: Tile, __: str, to: Tile) -> float:
     return {"h": -4.0, "H": -5.0}.get(to.kind, 0.0) - (0.0 if to.kind == "G" else 0.1)
 
 
-def _goal_first(label: str, second: Any) -> Task:
+def _goal_first(label: str, second: Any) -> OrderedMaze:
     gamma = 0.9
     thresholds = tuple(gamma ** (k / 2) for k in range(16, 33))
     objectives = {"goal": "goal", label.split(", ")[1]: second}
     mdp = maze("early-late", objectives)
-    return Task(label, mdp, gamma, gamma**11, gamma * (1 - gamma**2), 1 - gamma**2, thresholds)
+    return OrderedMaze(
+        label, mdp, gamma, gamma**11, gamma * (1 - gamma**2), 1 - gamma**2, thresholds
+    )
 
 
-TASKS = (
-    _goal_first("goal, tiles", "tiles"),
-    _goal_first("goal, tiles and time", _tiles_and_time),
-    Task(
-        "time, tiles",
-        maze("early-late", ("time", "tiles")),
-        1.0,
-        -11.0,
-        2.0,
-        1.0,
-        tuple(-k / 2 for k in range(16, 33)),
-    ),
-    Task(
-        "tiles, time",
-        _COSTS,
-        1.0,
-        -8.0,
-        4.0,
-        1.0,
-        tuple(float(-k) for k in range(19)),
-    ),
-)
-"""Goal first as in the paper; the same with a second objective that ends episodes; time first; tiles first."""
-DRAWN = TASKS[1]
-"""The task of the figure."""
+@cache
+def _tiles_and_steps() -> MDP:
+    """The maze as the natural policy is recognised: penalties, and −1 for each step but the last."""
+    return maze("early-late", ("tiles", "time"))
 
 
-def example(task: Task, name: str) -> tuple[Rule, str]:
+@cache
+def ordered_mazes() -> tuple[OrderedMaze, ...]:
+    """Goal first as in the paper; the same with a second objective that ends episodes; time first; tiles first."""
+    return (
+        _goal_first("goal, tiles", "tiles"),
+        drawn_maze(),
+        OrderedMaze(
+            "time, tiles",
+            maze("early-late", ("time", "tiles")),
+            gamma=1.0,
+            threshold=-11.0,
+            slack=2.0,
+            ratio=1.0,
+            thresholds=tuple(-k / 2 for k in range(16, 33)),
+        ),
+        OrderedMaze(
+            _TILES_FIRST,
+            _tiles_and_steps(),
+            gamma=1.0,
+            threshold=-8.0,
+            slack=4.0,
+            ratio=1.0,
+            thresholds=tuple(float(-k) for k in range(19)),
+        ),
+    )
+
+
+@cache
+def drawn_maze() -> OrderedMaze:
+    """The one of the figure."""
+    return _goal_first("goal, tiles and time", _tiles_and_time)
+
+
+def example(task: OrderedMaze, name: str) -> tuple[Rule, str]:
     """A preset with the numbers that the natural policy asks for, and these numbers in words."""
     limit, slack = f"τ={task.threshold:.4g}", f"δ={task.slack:.4g}"
     if name == "urban":
@@ -133,30 +148,50 @@ def claim_early_late(config: Any, watch: Watch) -> Finding:
     """What each preset does with the numbers of the natural policy, and a sweep around it."""
     attempts = {
         (task.label, name): attempt(task, name)
-        for task in watch(TASKS, "claim 4: early and late")
+        for task in watch(ordered_mazes(), "claim 4: early and late")
         for name in PRESET_NAMES
     }
-    last = TASKS[-1].label
-    first = [each for (label, _), each in attempts.items() if label != last]
+    first = [each for (label, _), each in attempts.items() if label != _TILES_FIRST]
     natural, tried = sum(each.natural for each in first), sum(each.tried for each in first)
-    able = [name for name in PRESET_NAMES if attempts[last, name].natural]
+    able = [name for name in PRESET_NAMES if attempts[_TILES_FIRST, name].natural]
     return Finding(
         tuple(each.cell for each in attempts.values()),
         f"With the goal or time first the natural policy appears in {natural} of {tried} settings. It is a matter of "
         f"what comes first: with the tiles first it is within reach of {', '.join(able) or 'none'}.",
         {
-            "policies": {
-                name: {
-                    "policy": actions_of(attempts[DRAWN.label, name].found.policy).tolist(),
-                    "numbers": example(DRAWN, name)[1],
-                }
-                for name in PRESET_NAMES
-            }
+            "panels": _panels(
+                {name: attempts[drawn_maze().label, name].found for name in PRESET_NAMES}
+            )
         },
     )
 
 
-def attempt(task: Task, name: str) -> Attempt:
+def _panels(found: dict[str, Iteration]) -> dict[str, dict[str, Any]]:
+    """What the figure draws, by title: actions, the way from the start, and what comes of it; the optimum first."""
+    task = drawn_maze()
+    best = solve(task.mdp, Order([task.threshold]), task.gamma, policies="deterministic").policy
+    panels = {"optimum": _panel(best, "")}
+    for name, each in found.items():
+        panels[name] = _panel(each.policy, example(task, name)[1])
+    return panels
+
+
+def _panel(policy: np.ndarray, numbers: str) -> dict[str, Any]:
+    actions = actions_of(policy)
+    way = walk(drawn_maze().mdp, actions)
+    outcome = "never arrives"
+    if way.ends == "goal":
+        tiles, time = evaluate(_tiles_and_steps(), policy)
+        outcome = f"tiles {tiles:g}\n{1 - time:g} steps"
+    return {
+        "numbers": numbers,
+        "outcome": outcome,
+        "policy": actions.tolist(),
+        "states": list(way.states),
+    }
+
+
+def attempt(task: OrderedMaze, name: str) -> Attempt:
     """A preset with the numbers that the natural policy asks for, and a sweep around them.
 
     A cycle counts as natural if it comes by that policy at all.
@@ -170,11 +205,11 @@ def attempt(task: Task, name: str) -> Attempt:
         run = tlq_iterate(task.mdp, limits, changed, task.gamma, max_sweeps=1000)
         choices = [actions_of(policy) for policy in run.cycle] or list(policies_of(run))
         natural += any(is_natural(actions) for actions in choices)
-    told = _cell(task, name, numbers, found, best, len(settings), natural)
-    return Attempt(told, found, len(settings), natural)
+    row = _cell(task, name, numbers, found, best, len(settings), natural)
+    return Attempt(row, found, len(settings), natural)
 
 
-def _settings(task: Task, name: str) -> list[tuple[Order, Rule]]:
+def _settings(task: OrderedMaze, name: str) -> list[tuple[Order, Rule]]:
     rule, _ = example(task, name)
     order = Order([task.threshold])
     if name in ("urban", "relative"):
@@ -189,16 +224,17 @@ def _settings(task: Task, name: str) -> list[tuple[Order, Rule]]:
 
 def is_natural(actions: np.ndarray) -> bool:
     """Whether the policy arrives with the penalties and the time of the natural one."""
-    way = walk(_COSTS, actions)
+    way = walk(_tiles_and_steps(), actions)
     if way.ends != "goal":
         return False
     steps = zip(way.states, way.states[1:], strict=False)
-    total = np.sum([_COSTS.reward[s, actions[s], 0] for s, _ in steps], axis=0)
+    reward = _tiles_and_steps().reward
+    total = np.sum([reward[s, actions[s], 0] for s, _ in steps], axis=0)
     return bool(np.allclose(total, NATURAL))
 
 
 def _cell(
-    task: Task,
+    task: OrderedMaze,
     name: str,
     numbers: str,
     found: Iteration,
@@ -207,21 +243,23 @@ def _cell(
     natural: int,
 ) -> Cell:
     way = walk(task.mdp, actions_of(found.policy))
-    costs = evaluate(_COSTS, found.policy)
+    costs = evaluate(_tiles_and_steps(), found.policy)
     if found.status == "cycle":
-        told = f"cycle of {found.period} sweeps"
+        outcome = f"cycle of {found.period} sweeps"
     elif way.ends == "goal":
-        told = f"tiles {costs[0]:g} in {1 - costs[1]:g} steps"
+        outcome = f"tiles {costs[0]:g} in {1 - costs[1]:g} steps"
     else:
-        told = f"never arrives, from {names(task.mdp, way.states[-1:])[0]} on"
+        outcome = f"never arrives, from {names(task.mdp, way.states[-1:])[0]} on"
     return Cell(
         name,
         f"{task.label}: {numbers}, γ={task.gamma:g}",
-        told,
+        outcome,
         names(task.mdp, way.states),
         tuple(found.values.tolist()),
         tuple(best.tolist()),
         natural == 0,
         f"{natural} of {tried} settings",
-        "the penalties themselves have the threshold" if natural and task is TASKS[-1] else "",
+        "the penalties themselves have the threshold"
+        if natural and task.label == _TILES_FIRST
+        else "",
     )

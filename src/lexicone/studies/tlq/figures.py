@@ -1,4 +1,4 @@
-"""The figures of ``lexicone reproduce tlq``, drawn from its results, and their text versions."""
+"""The figures of ``lexicone reproduce tlq``, drawn from its results alone, and their text versions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,23 +11,16 @@ from rich.console import Console
 from rich.text import Text
 
 from lexicone import plots
-from lexicone.exact._solve import solve
-from lexicone.models._evaluation import evaluate, state_values
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
 from lexicone.plots._text import sketch
-from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._parts import absolute_slack, informed
-from lexicone.qlearning._rules import preset
-from lexicone.studies.tlq.cells import CHANCE, walk
-from lexicone.studies.tlq.early_late import DRAWN
+from lexicone.studies.tlq.cells import CHANCE
 from lexicone.studies.tlq.variants import OUTCOMES
 from lexicone.tasks import maze
 
 __all__ = ["FIGURES", "draw", "show"]
 
 
-class _Kind(NamedTuple):
+class _Drawing(NamedTuple):
     claim: str
     """The claim whose data it draws."""
     make: Callable[[dict[str, Any]], Figure]
@@ -48,13 +41,13 @@ def show(results: dict[str, Any], console: Console) -> None:
     if "1" in results:
         console.print(Text(_region_text(results["1"]["data"])))
     if "4" in results:
-        task = DRAWN
-        shown = _natural_and_others(results["4"]["data"])
-        lines = max(title.count("\n") for title, _, _ in shown)
+        mdp = maze("early-late")
+        panels = _panels(mdp, results["4"]["data"])
+        lines = max(title.count("\n") for title, _, _ in panels)
         parts = [
             "\n" * (lines - title.count("\n"))
-            + f"{title}\n{sketch(task.mdp, policy, _visits(task.mdp, trajectory))}"
-            for title, policy, trajectory in shown
+            + f"{title}\n{sketch(mdp, policy, _visits(mdp, states))}"
+            for title, policy, states in panels
         ]
         console.print(Columns([Text(part) for part in parts], padding=(0, 2)))
 
@@ -82,28 +75,21 @@ def _region_text(data: dict[str, Any]) -> str:
 
 
 def _early_late(data: dict[str, Any]) -> Figure:
-    return plots.panels(DRAWN.mdp, _natural_and_others(data))
+    mdp = maze("early-late")
+    return plots.panels(mdp, _panels(mdp, data))
 
 
-def _natural_and_others(data: dict[str, Any]) -> list[tuple[str, Any, tuple[int, ...]]]:
-    """A title, a policy ``[S,A]`` and its trajectory: the optimum first, then each preset."""
-    task = DRAWN
-    best = solve(task.mdp, Order([task.threshold]), task.gamma, policies="deterministic").policy
-    shown = [("optimum", "", best.argmax(axis=1))]
-    for name, each in data["policies"].items():
-        shown.append((name, each["numbers"], np.array(each["policy"])))
-    costs = maze("early-late", ("tiles", "time"))
-    result = []
-    for name, numbers, actions in shown:
-        policy = np.full((task.mdp.num_states, task.mdp.num_actions), 1 / task.mdp.num_actions)
+def _panels(mdp: MDP, data: dict[str, Any]) -> list[tuple[str, np.ndarray, list[int]]]:
+    """A title, a policy ``[S,A]`` and the states on its way: the optimum first, then each preset."""
+    panels = []
+    for name, each in data["panels"].items():
+        actions = np.array(each["policy"])
+        policy = np.full((mdp.num_states, mdp.num_actions), 1 / mdp.num_actions)
         fixed = actions != CHANCE
-        policy[fixed] = np.eye(task.mdp.num_actions)[actions[fixed]]
-        way = walk(task.mdp, actions)
-        tiles, time = evaluate(costs, policy)
-        told = f"tiles {tiles:g}\n{1 - time:g} steps" if way.ends == "goal" else "never arrives"
-        title = "\n".join(part for part in (name, numbers, told) if part)
-        result.append((title, policy, way.states))
-    return result
+        policy[fixed] = np.eye(mdp.num_actions)[actions[fixed]]
+        title = "\n".join(part for part in (name, each["numbers"], each["outcome"]) if part)
+        panels.append((title, policy, each["states"]))
+    return panels
 
 
 def _oscillation(data: dict[str, Any]) -> Figure:
@@ -116,21 +102,9 @@ def _cyclic(data: dict[str, Any]) -> Figure:
     return plots.outcome_maps(np.array(first), np.array(second), maps, OUTCOMES)
 
 
-def _values(_: dict[str, Any]) -> Figure:
-    """What absolute slack promises on the small maze, what its policy really has, and two other presets."""
-    mdp, gamma = maze("small"), 0.9
-    slack = gamma * (1 - gamma**2)
-    columns = {}
-    for name, rule in (
-        (f"urban, δ={slack:.3g}", preset("urban", accept=absolute_slack(slack))),
-        ("gabor, τ=0.7", preset("gabor")),
-        ("informed, τ=0.7, b=0.05", preset("informed", update=informed(0.05))),
-    ):
-        found = tlq_iterate(mdp, Order([0.7]), rule, gamma)
-        if not columns:
-            columns[f"{name}: promised"] = np.einsum("sa,sak->sk", found.policy, found.q)
-        columns[f"{name}: real"] = state_values(mdp, found.policy, gamma)
-    return plots.value_maps(mdp, columns)
+def _values(data: dict[str, Any]) -> Figure:
+    columns = {name: np.array(values) for name, values in data["values"].items()}
+    return plots.value_maps(maze("small"), columns)
 
 
 def _treasure(data: dict[str, Any]) -> Figure:
@@ -138,18 +112,18 @@ def _treasure(data: dict[str, Any]) -> Figure:
     return plots.fronts(front, found, linear, mixed, ("treasure", "time"))
 
 
-def _visits(mdp: MDP, states: tuple[int, ...]) -> np.ndarray:
-    often = np.zeros((mdp.num_states, mdp.num_actions))
-    often[list(states)] = 1.0
-    return often
+def _visits(mdp: MDP, states: list[int]) -> np.ndarray:
+    visits = np.zeros((mdp.num_states, mdp.num_actions))
+    visits[states] = 1.0
+    return visits
 
 
 FIGURES = {
-    "tlq-region": _Kind("1", _region),
-    "tlq-values": _Kind("1", _values),
-    "tlq-early-late": _Kind("4", _early_late),
-    "tlq-oscillation": _Kind("5", _oscillation),
-    "tlq-cyclic": _Kind("5", _cyclic),
-    "tlq-treasure": _Kind("6", _treasure),
+    "tlq-region": _Drawing("1", _region),
+    "tlq-values": _Drawing("1", _values),
+    "tlq-early-late": _Drawing("4", _early_late),
+    "tlq-oscillation": _Drawing("5", _oscillation),
+    "tlq-cyclic": _Drawing("5", _cyclic),
+    "tlq-treasure": _Drawing("6", _treasure),
 }
 """The name of each file, and how it is drawn."""

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from lexicone.exact._solve import solve
-from lexicone.models._evaluation import evaluate
+from lexicone.models._evaluation import evaluate, state_values
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._iterate import tlq_iterate
-from lexicone.qlearning._parts import absolute_slack, optimal, relative_slack
+from lexicone.qlearning._parts import absolute_slack, informed, optimal, relative_slack
 from lexicone.qlearning._rules import PRESETS, Rule, preset
 from lexicone.studies.tlq.cells import (
     Cell,
@@ -81,8 +81,25 @@ def claim_goal(config: Any, watch: Watch) -> Finding:
             "slacks": slacks.tolist(),
             "reached": [[t.reached for t in row] for row in region],
             "boundary": edge,
+            "values": _promised_and_real(mdp, gamma),
         },
     )
+
+
+def _promised_and_real(mdp: MDP, gamma: float) -> dict[str, list[list[float]]]:
+    """Values ``[S,K]``: what absolute slack promises, what its policy really has, and the same of two other presets."""
+    slack = gamma * (1 - gamma**2)
+    columns = {}
+    for name, rule in (
+        (f"urban, δ={slack:.3g}", preset("urban", accept=absolute_slack(slack))),
+        ("gabor, τ=0.7", preset("gabor")),
+        ("informed, τ=0.7, b=0.05", preset("informed", update=informed(0.05))),
+    ):
+        found = tlq_iterate(mdp, Order([0.7]), rule, gamma)
+        if not columns:
+            columns[f"{name}: promised"] = np.einsum("sa,sak->sk", found.policy, found.q).tolist()
+        columns[f"{name}: real"] = state_values(mdp, found.policy, gamma).tolist()
+    return columns
 
 
 def boundary(mdp: MDP, low: float = 0.5, high: float = 0.7, width: float = 1e-5) -> float:
@@ -185,14 +202,14 @@ def _cells(
     cells = tuple(
         cell(
             name,
-            f"{told}, γ={gamma:g}",
+            f"{numbers}, γ={gamma:g}",
             mdp,
             tlq_iterate(mdp, order, rule, gamma),
             best,
             above[name].lucky == 0,
             swept=f"{above[name]} settings with γ ≥ {GOLDEN:.3f}, {below[name]} below",
         )
-        for name, (rule, told) in shown.items()
+        for name, (rule, numbers) in shown.items()
     )
     total = Tally()
     for tally in above.values():

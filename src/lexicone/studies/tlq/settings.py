@@ -1,6 +1,8 @@
-"""The settings of `experiments.tlq`, apart from what it imports, so that the command line can list them at once."""
+"""The settings of the study of TLQ, apart from what it imports, so that the command line can list them at once."""
 
 from dataclasses import dataclass
+
+from lexicone._base.checks import check_range
 
 __all__ = ["Tlq"]
 
@@ -31,8 +33,7 @@ class Tlq:
             ("seeds", 1),
             ("steps", 1),
         ):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name}: must be at least {least}, got {getattr(self, name)}")
+            check_range(name, getattr(self, name), least)
         if self.leaves > 32:
             raise ValueError(f"leaves: the tree has 32 of them, got {self.leaves}")
         if not 0 <= self.seed < 2**32:

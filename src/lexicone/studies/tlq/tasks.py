@@ -16,6 +16,7 @@ from lexicone.qlearning._parts import absolute_slack, absolute_threshold, optima
 from lexicone.qlearning._rules import PRESETS, preset
 from lexicone.studies.tlq.cells import Cell, Finding, Watch
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
+from lexicone.tasks._fruit_tree import fruits_of
 
 __all__ = [
     "claim_fruit_tree",
@@ -137,8 +138,8 @@ def claim_fruit_tree(config: Any, watch: Watch) -> Finding:
     from lexicone.qlearning._learn import tlq
 
     mdp = fruit_tree(5)
-    leaves = mdp.reward[15:31].reshape(32, 6)
-    chosen = np.random.default_rng(config.seed).permutation(32)[: config.leaves]
+    leaves = fruits_of(mdp)
+    chosen = np.random.default_rng(config.seed).permutation(len(leaves))[: config.leaves]
     orders = [Order(leaves[i][:-1]) for i in chosen]
     desired = [leaves[order.argmax(leaves)] for order in orders]
     exact = [tlq_iterate(mdp, order, "gabor").values for order in orders]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lexicone._base.text import vector_text
 from lexicone.exact._solve import solve
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -52,10 +53,10 @@ def claim_variants(config: Any, watch: Watch) -> Finding:
         *_informed(mdp),
         *starts,
     )
-    told, (known, unknown) = cells[0].swept, lucky.values()
+    (known, unknown), pairs = lucky.values(), config.points**2
     return Finding(
         cells,
-        f"TL-SARSA {told}. Cyclic selection with optimistic values works in {known} of {config.points**2} pairs of "
+        f"TL-SARSA {cells[0].swept}. Cyclic selection with optimistic values works in {known} of {pairs} pairs of "
         f"slacks ({cells[3].reason}: Down stays there); with targets of what it really does next, in {unknown}. "
         f"Informed targets solve the maze if ties go by the first objective, and a buffer stops their oscillation. "
         f"Their result depends on the initial values for γ=1 ({tables[1]} results from {config.tables} random "
@@ -196,8 +197,8 @@ def _starts(mdp: MDP, config: Any, watch: Watch) -> tuple[list[Cell], list[int]]
             )
             results[str(found.status), tuple((found.values + 0.0).round(6).tolist())] += 1
         found = tlq_iterate(mdp, Order([threshold]), rule, gamma)
-        told = "; ".join(
-            f"{n} × {how} {_pair(values)}" for (how, values), n in results.most_common()
+        listed = "; ".join(
+            f"{n} × {how} {vector_text(values)}" for (how, values), n in results.most_common()
         )
         counts.append(len(results))
         cells.append(
@@ -208,7 +209,7 @@ def _starts(mdp: MDP, config: Any, watch: Watch) -> tuple[list[Cell], list[int]]
                 found,
                 solve(mdp, Order([threshold]), gamma).values,
                 len(results) > 1,
-                swept=f"from {config.tables} random tables: {told}",
+                swept=f"from {config.tables} random tables: {listed}",
                 reason="" if len(results) > 1 else "discounting forgets the initial values",
             )
         )
@@ -263,7 +264,3 @@ def _second_slacks(points: int) -> list[float]:
 
 def _span(periods: dict[float, int]) -> str:
     return f"{min(periods.values())} to {max(periods.values())}" if periods else "none"
-
-
-def _pair(values: tuple[float, ...]) -> str:
-    return f"({', '.join(f'{v:.4g}' for v in values)})"
