@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from lexicone import plots
 from lexicone._base import checkpoint
 from lexicone._base.files import check_writable, write_atomically, write_text
-from lexicone.studies import lpa, policy_gradient
+from lexicone.studies import results
 from lexicone.tasks import maze
 
 
@@ -29,8 +29,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 WRITERS = {
     "figure": lambda path: plots.save(Figure(), path, ("svg",)),
-    "lpa": lambda path: lpa.write({}, path.with_suffix(".svg")),
-    "policy gradient": lambda path: policy_gradient.write({}, path.with_suffix(".svg")),
+    "results": lambda path: results.write({}, path.with_suffix(".svg")),
     "model": lambda path: maze("small").save(path.with_suffix(".svg")),
     "checkpoint": lambda path: checkpoint.write(path.with_suffix(".svg"), {"x": np.zeros(2)}, {}),
 }

@@ -96,7 +96,7 @@ class TestWhyItFlipsACoin:
     def test_a_search_that_takes_long_is_given_up(self, monkeypatch, capsys):
         module = importlib.import_module("lexicone.exact._solve")
 
-        def endless(*args, policies="stochastic", progress=None, **options):
+        def endless(*args, policies="stochastic", progress=lambda line: None, **options):
             if policies == "stochastic":
                 return solve(*args, **options)
             while True:

@@ -23,7 +23,9 @@ from lexicone.studies import exp1, exp2, policy_gradient
 from lexicone.studies import fruit_tree as ftn
 from lexicone.studies.policy_gradient import Options, Part, train_part
 from lexicone.tasks import fruit_tree, maze
+from lexicone.tasks._fruit_tree import fruits_of
 from tests.helpers.commands import modules_after
+from tests.helpers.names import action_number
 
 SMALL = ["hidden=8", "dropout=0", "temperature=1", "batch=4", "max_steps=10"]
 TRAIN = [
@@ -136,7 +138,8 @@ def test_killed_and_resumed_ends_like_uninterrupted(tmp_path, folder, monkeypatc
 def test_policies_are_drawn_where_either_of_them_goes():
     mdp = maze("small", objectives="path")  # a goal above, bad tiles between, the start below
     exact = solve(mdp, Order([-4.0]))
-    left = np.eye(4)[np.full(mdp.num_states, mdp.action_names.index("Left"))]
+    left = np.eye(4)[np.full(mdp.num_states, action_number(mdp, "Left"))]
+    assert mdp.layout is not None
     rows, columns = mdp.layout.positions.T
     best = np.asarray(exact.occupancy).sum(axis=1) > 0
     beside = (rows == 2) & (columns < 2)  # the start, and the tile to its left
@@ -199,7 +202,7 @@ def test_the_desired_leaf():
         share *= policy[state, turn]
         state = int(mdp.next_state[state, turn, 0])
     assert shares[13] == pytest.approx(share)
-    fruits = ftn._fruits(mdp)
+    fruits = fruits_of(mdp)
     np.testing.assert_array_equal(fruits[13], mdp.reward[mdp.next_state[:, :, 0] == state][0, 0])
     order = ftn.desired(mdp, 13)
     assert order.argmax(fruits) == 13

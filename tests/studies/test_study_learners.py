@@ -2,7 +2,7 @@ import io
 import json
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
+from lexicone.studies import results as results_file
 from lexicone.studies.learners import report as learners_report
 from lexicone.studies.learners import study as learners
 from lexicone.studies.learners.judge import judge, rate_interval
@@ -101,7 +102,7 @@ def test_thresholds_single_out_the_leaf(name, depth):
 
 def test_delta_is_swept_in_one_program():
     task = find("delta", 8)
-    degrees = [round(math.degrees(goal.delta)) for goal in task.goals]
+    degrees = [round(math.degrees(goal.delta or 0)) for goal in task.goals]
     assert degrees == [2, 5, 10, 15, 20] * 2
     assert len({goal.order for goal in task.goals}) == 2
     assert learners._groups(len(task.goals), 3) == [range(10)]
@@ -153,6 +154,7 @@ def test_success_and_gap(name, policy, wins, gap):
     if gap is not None:
         np.testing.assert_allclose(found.gap, gap, atol=1e-6)
     if name in ("exp1", "exp2"):
+        assert found.curve is not None
         assert np.mean(found.curve["share"]) == pytest.approx(float(wins))
 
 
@@ -218,12 +220,12 @@ def cheap(monkeypatch):
     return trainings
 
 
-TINY = {"seeds": 2, "episodes": 64, "evaluation": 50, "leaves": 4}
+TINY: dict[str, Any] = {"seeds": 2, "episodes": 64, "evaluation": 50, "leaves": 4}
 
 
 def test_a_study_is_resumed_cell_by_cell(cheap, tmp_path, monkeypatch):
     study = Study(tasks=("space-traders",), learners=("reinforce", "linear", "ppo"), **TINY)
-    original, writes = learners.write, []
+    original, writes = results_file.write, []
 
     def fragile(results, file):
         original(results, file)
@@ -231,7 +233,7 @@ def test_a_study_is_resumed_cell_by_cell(cheap, tmp_path, monkeypatch):
         if writes == [1, 2]:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(learners, "write", fragile)
+    monkeypatch.setattr(results_file, "write", fragile)
     with pytest.raises(KeyboardInterrupt):
         learners.run(study, tmp_path)
     assert list(json.loads((tmp_path / "results.json").read_text())) == [
@@ -254,6 +256,7 @@ def test_a_study_is_resumed_cell_by_cell(cheap, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["results.json"]
 
 
+@pytest.mark.slow
 def test_table_and_figures(cheap, tmp_path):
     told = io.StringIO()
     study = Study(tasks=("exp2", "delta"), learners=("reinforce", "ppo"), **TINY)
@@ -275,6 +278,7 @@ def test_table_and_figures(cheap, tmp_path):
     assert all(path.stat().st_size > 3000 for path in written)
 
 
+@pytest.mark.slow
 def test_the_command_trains(tmp_path):
     command = CompareLearners(
         tasks=("space-traders",),

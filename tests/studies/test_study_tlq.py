@@ -133,10 +133,11 @@ def test_finished_claims_are_read_and_others_computed(results, monkeypatch):
 
 def test_the_table_on_the_terminal(results):
     found, _ = results
-    console = Console(width=100, file=io.StringIO())
+    printed = io.StringIO()
+    console = Console(width=100, file=printed)
     tlq_claims.report(found, console)
     tlq_figures.show(found, console)
-    text = console.file.getvalue()
+    text = printed.getvalue()
     assert "7. Space Traders: holds yes" in text
     assert "(0.9, -19.9)" in text
     marks = sum(line.count("#") for line in text.splitlines() if line.strip().startswith("δ="))
@@ -150,7 +151,7 @@ def test_figures_show_their_data(results, tmp_path):
     assert {path.stem for path in paths} == wanted
     assert "tlq-early-late" not in wanted
     region = tlq_figures.FIGURES["tlq-region"].make(found["1"]["data"]).axes[0]
-    drawn = region.collections[0].get_array().reshape(4, 4)
+    drawn = np.asarray(region.collections[0].get_array()).reshape(4, 4)
     np.testing.assert_array_equal(drawn > 0, np.array(found["1"]["data"]["reached"]).T > 0)
     maps = tlq_figures.FIGURES["tlq-cyclic"].make(found["5"]["data"]).axes
     assert [axes.get_title() for axes in maps] == list(found["5"]["data"]["maps"])

@@ -49,6 +49,7 @@ from lexicone.studies.tlq.tasks import (
 )
 from lexicone.studies.tlq.variants import OSCILLATIONS, record
 from lexicone.tasks import deep_sea_treasure, maze
+from tests.helpers.names import state_number
 
 SMALL = maze("small")
 QUICK = Tlq(points=4, tables=8, leaves=2, seeds=2, steps=20_000)
@@ -69,11 +70,11 @@ def test_walks():
     stays = walk(SMALL, np.full(9, down))
     assert (names(SMALL, stays.states), stays.ends) == (("(1,0)", "(1,0)"), "loop")
     around = np.full(9, up)
-    around[SMALL.state_names.index("(1,0)")] = right
-    around[SMALL.state_names.index("(2,0)")] = up
-    around[SMALL.state_names.index("(2,1)")] = down
+    around[state_number(SMALL, "(1,0)")] = right
+    around[state_number(SMALL, "(2,0)")] = up
+    around[state_number(SMALL, "(2,1)")] = down
     assert names(SMALL, walk(SMALL, around).states) == ("(1,0)", "(2,0)", "(2,1)", "(2,0)")
-    around[SMALL.state_names.index("(2,1)")] = CHANCE
+    around[state_number(SMALL, "(2,1)")] = CHANCE
     assert walk(SMALL, around).ends == "chance"
 
 
@@ -223,7 +224,7 @@ def test_a_recorded_run_goes_on_round_the_cycle():
     assert (policies[10:-3] != policies[13:]).any()
     third = tlq_iterate(SMALL, Order([threshold]), rule, 0.9, max_sweeps=3)
     np.testing.assert_array_equal(policies[2], actions_of(third.policy))
-    np.testing.assert_allclose(kept["q1"][2], third.q[SMALL.state_names.index(state), :, 0])
+    np.testing.assert_allclose(kept["q1"][2], third.q[state_number(SMALL, state), :, 0])
 
 
 # Claims 6 to 8
