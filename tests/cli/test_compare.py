@@ -71,6 +71,7 @@ def test_several_thresholds_show_all_together(capsys):
     assert "Ashford: road" in out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_says_why(capsys, monkeypatch):
     """Too many budgets: chances are sampled, and marked."""
     monkeypatch.setattr("lexicone.criteria._compare.EPISODES", 500)
@@ -92,6 +93,7 @@ def test_too_many_states_for_branch_and_bound():
     assert "up to 400 states" in rows[2].message
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 2)
 @given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.9]))
 def test_without_chance_the_best_episode_is_the_best_deterministic_policy(data, seed, gamma):
