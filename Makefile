@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-32 test-thorough lint format types bench figures docs clean
+.PHONY: help demo test test-quick test-32 test-thorough lint format types interface bench figures docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,9 @@ format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
 
 types: $(VENV)/.installed-dev  ## pyright
 	$(BIN)/pyright --warnings
+
+interface: $(VENV)/.installed-dev  ## store the public interface as it is now, for the test that notices changes
+	$(BIN)/python -m tests.contracts.interface
 
 bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, one after the other
 	$(BIN)/python benchmarks/direction.py

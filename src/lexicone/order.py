@@ -21,9 +21,13 @@ __all__ = ["Order", "as_order"]
 class Order:
     """K ordered objectives with K−1 thresholds, most important first.
 
-    >>> Order([-0.5])                              # two objectives
-    >>> Order({"safety": -0.5, "time": None})      # the same, with names
-    >>> Order([])                                  # K=1: plain comparison
+    >>> order = Order({"safety": -0.5, "time": None})      # Order([-0.5]) without names
+    >>> order.better([-0.5, -3.0], [-0.1, -4.0])           # both safe enough, so the faster one
+    True
+    >>> order.better([-0.6, -3.0], [-0.1, -4.0])           # not safe enough
+    False
+    >>> len(Order([]))                                     # K=1: plain comparison
+    1
 
     A threshold of −∞ is always met (the objective never matters); +∞ never is (plain lexicographic).
     ``break_ties`` compares vectors that are still equal by their unclipped values, most important first.

@@ -5,9 +5,14 @@ the model and the budgets ``c_j = Σ r_j − τ_j`` left, so its policies do kno
 policy is the one with the best ``(E[min(R_1,τ_1)], …, E[R_K])`` in lexicographic order, R being the returns of
 one episode. Among episodes of a deterministic model that is the thresholded order itself.
 
->>> solve(augment(mdp, order), order)                          # the same order for both models
+>>> import lexicone as lx
+>>> mdp, order = lx.tasks.maze("concave"), lx.Order([0.5])
 >>> found = augmentation(mdp, order)
->>> found.lift(solve(found.mdp, order).policy).simulate()      # the policy with memory, on the model itself
+>>> solution = lx.solve(found.mdp, order)                      # the same order for both models
+>>> solution.values.round(6).tolist()
+[0.5, 0.0]
+>>> found.lift(solution.policy).simulate(episodes=100).returns.shape  # the policy with memory, on the model itself
+(100, 2)
 """
 
 import math

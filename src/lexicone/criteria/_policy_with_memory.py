@@ -25,8 +25,14 @@ __all__ = ["Lifted"]
 class Lifted:
     """Acts by the state and the budgets that are left. The memory is the number of an augmented state.
 
+    >>> import lexicone as lx
+    >>> mdp, order, rng = lx.tasks.maze("concave"), lx.Order([0.5]), np.random.default_rng(0)
+    >>> augmented = lx.augmentation(mdp, order)
+    >>> lifted = augmented.lift(lx.solve(augmented.mdp, order).policy)
+    >>> state = int(np.flatnonzero(mdp.initial)[0])
     >>> memory = lifted.begin(state)
     >>> action = lifted.act(memory, rng)
+    >>> next_state, reward = mdp.next_state[state, action, 0], mdp.reward[state, action, 0]
     >>> memory = lifted.advance(memory, action, next_state, reward)
     """
 

@@ -30,7 +30,10 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     budgets too. Objectives with an infinite threshold have none. ``rewards="clipped"`` pays the
     change of ``min(Σ r_j, τ_j)`` instead of r_j.
 
-    >>> env = BudgetObservation(mo_gymnasium.make("deep-sea-treasure-v0"), Order([24.0]))
+    >>> from lexicone.gym import make_env
+    >>> env = BudgetObservation(make_env("maze:concave"), Order([0.5]))
+    >>> env.reset(seed=0)[1]["budget"].tolist()
+    [-0.5]
     """
 
     def __init__(

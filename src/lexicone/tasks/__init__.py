@@ -2,7 +2,7 @@
 
 >>> from lexicone import tasks
 >>> tasks.maze("extended", objectives="path").num_states
-17
+20
 >>> tasks.make("maze:extended", objectives="path").num_actions
 4
 """
