@@ -20,14 +20,15 @@ def lists() -> list[Path]:
 
 
 def names_of(listing: Path) -> dict[str, Path]:
-    """The names in a list, and where each comes from: a module, or the folder of a room."""
+    """The names that a file imports from the package, and from where: a module, or the folder of a room."""
     found = {}
     for node in ast.parse(listing.read_text()).body:
         if isinstance(node, ast.ImportFrom):
             base = listing.parent if node.level else PACKAGE.parent
             origin = base.joinpath(*(node.module or "").split("."))
             origin = origin if origin.is_dir() else origin.with_suffix(".py")
-            found |= {alias.name: origin for alias in node.names}
+            if origin.is_relative_to(PACKAGE):
+                found |= {alias.name: origin for alias in node.names}
     return found
 
 
@@ -47,34 +48,53 @@ def _room(listing: Path) -> Iterator[str]:
 
 
 def _definition(module: Path, name: str) -> Iterator[str]:
+    """A function with its overloads, a class with what it has and inherits, or any other name without its value."""
+    found = _find(module, name)
+    if not found:
+        raise ValueError(f"{module}: has no {name}")
+    for node in found:
+        match node:
+            case ast.FunctionDef():
+                yield _signature(node)
+            case ast.ClassDef():
+                bases = ", ".join(ast.unparse(base) for base in node.bases)
+                yield _marks(node) + f"class {name}" + (f"({bases})" if bases else "")
+                yield from (f"  {line}" for line in _members(module, node))
+            case _:
+                yield f"{name} = …"
+
+
+def _find(module: Path, name: str) -> list[ast.stmt]:
+    found = []
     for node in ast.parse(module.read_text()).body:
         match node:
-            case ast.FunctionDef() if node.name == name:
-                yield _signature(node)
-                return
-            case ast.ClassDef() if node.name == name:
-                yield from _class(node)
-                return
-            case (
-                ast.Assign(targets=[ast.Name(id=target)])
-                | ast.AnnAssign(target=ast.Name(id=target))
-            ) if target == name:
-                yield f"{name} = …"
-                return
-    raise ValueError(f"{module}: has no {name}")
+            case ast.FunctionDef(name=own) | ast.ClassDef(name=own):
+                pass
+            case ast.Assign(targets=[ast.Name(id=own)]) | ast.AnnAssign(target=ast.Name(id=own)):
+                pass
+            case _:
+                continue
+        if own == name:
+            found.append(node)
+    return found
 
 
-def _class(node: ast.ClassDef) -> Iterator[str]:
-    bases = ", ".join(ast.unparse(base) for base in node.bases)
-    yield _marks(node) + f"class {node.name}" + (f"({bases})" if bases else "")
+def _members(module: Path, node: ast.ClassDef) -> Iterator[str]:
+    """Public fields and methods, those of the package's own base classes first."""
+    for base in node.bases:
+        if isinstance(base, ast.Name):
+            origin = names_of(module).get(base.id, module)
+            for parent in _find(origin, base.id):
+                if isinstance(parent, ast.ClassDef):
+                    yield from _members(origin, parent)
     for member in node.body:
         match member:
             case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
-                yield f"  {ast.unparse(member)}"
+                yield ast.unparse(member)
             case ast.Assign(targets=[ast.Name(id=name)]) if not name.startswith("_"):
-                yield f"  {ast.unparse(member)}"
+                yield ast.unparse(member)
             case ast.FunctionDef(name=name) if name == "__init__" or not name.startswith("_"):
-                yield f"  {_marks(member)}{_signature(member)}"
+                yield _signature(member)
 
 
 def _marks(node: ast.ClassDef | ast.FunctionDef) -> str:
@@ -83,7 +103,7 @@ def _marks(node: ast.ClassDef | ast.FunctionDef) -> str:
 
 def _signature(node: ast.FunctionDef) -> str:
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    return f"{node.name}({ast.unparse(node.args)}){returns}"
+    return f"{_marks(node)}{node.name}({ast.unparse(node.args)}){returns}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""Directions from rows of gradients, and the same projection from an independent solver."""
+
+import math
+from typing import Any
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from lexicone import Direction, find_direction
+
+Rows = np.ndarray[Any, np.dtype[np.floating[Any]]]
+
+
+def unit(rows: Rows) -> Rows:
+    """Rows of length 1; zero rows stay."""
+    norms = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return rows / np.where(norms > 0, norms, 1.0)
+
+
+def improve_last(rows: Rows, delta: Any, **options: Any) -> Direction:
+    """The direction that improves the last objective and keeps all others; exact unless told otherwise."""
+    size = len(rows)
+    options = {"method": "exact", **options}
+    return find_direction(rows @ rows.T, np.zeros(size), np.zeros(size - 1), delta=delta, **options)
+
+
+def project_with_clarabel(rows: Rows, delta: float) -> Rows | None:
+    """The same projection as a second-order cone program; None where the solver does not finish."""
+    axes, g = unit(rows[:-1]), rows[-1] / np.linalg.norm(rows[-1])
+    axes = axes[np.any(axes != 0, axis=-1)]
+    n, sin = len(g), math.sin(delta)
+    if len(axes) == 0:
+        return g
+    blocks, cones = [], []
+    for axis in axes:  # (⟨a,u⟩, sinΔ·u) lies in the second-order cone
+        blocks.append(-np.vstack([axis, sin * np.eye(n)]) if sin > 0 else -axis[None])
+        cones.append(clarabel.SecondOrderConeT(n + 1) if sin > 0 else clarabel.NonnegativeConeT(1))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    matrix = sparse.csc_matrix(np.vstack(blocks))
+    zero = np.zeros(matrix.shape[0])
+    solution = clarabel.DefaultSolver(
+        sparse.csc_matrix(sparse.eye_array(n)), -g, matrix, zero, cones, settings
+    ).solve()
+    return np.asarray(solution.x) if str(solution.status) == "Solved" else None
