@@ -10,7 +10,7 @@ from lexicone.criteria import _constrained_learners as constrained_learners
 from lexicone.criteria import _lagrangian as lagrangian
 from lexicone.criteria._augment import augment
 from lexicone.criteria._constrained import Answer
-from lexicone.criteria._constrained_learners import Learner
+from lexicone.criteria._constrained_learners import ConstrainedLearner
 from lexicone.criteria._search import search
 from lexicone.exact._solve import Status, solve
 from lexicone.models._evaluation import evaluate
@@ -336,11 +336,11 @@ class TestLearners:
         edges = {0: [(1, [0.99, 0.0]), (1, [0.975, 1.0]), (1, [0.9, 2.0])]}
         mdp = drawn(2, edges, terminal=(1,))
 
-        class Given(Learner):
-            def learn(self, objective, floors, steps, go_on):
+        class Given(ConstrainedLearner):
+            def learn(self, objective, floors, steps, continues):
                 return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
 
-        monkeypatch.setattr(constrained_learners, "learner", lambda kind, *rest: Given(*rest))
+        monkeypatch.setattr(constrained_learners, "make_learner", lambda kind, *rest: Given(*rest))
         for threshold, best, told in (
             (1.0, [0.99, 0.0], "all thresholds are met"),
             (1.5, [0.975, 1.0], "no policy that meets objective 1"),
@@ -362,8 +362,8 @@ class TestLearners:
         edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
         mdp = drawn(2, edges, terminal=(1,))
         for rates, low, high in (
-            (lagrangian.Rates(), 0.4, 0.6),
-            (lagrangian.Rates(multiplier=0.0, push=0.0), 0.0, 0.05),
+            (lagrangian.LagrangianRates(), 0.4, 0.6),
+            (lagrangian.LagrangianRates(multiplier=0.0, miss_weight=0.0), 0.0, 0.05),
         ):
             _, policies = lagrangian.learn(mdp, 1, {0: 0.5}, steps=100_000, seeds=4, rates=rates)
             values = [evaluate(mdp, policy)[0] for policy in policies[4:8]]

@@ -26,8 +26,8 @@ from jaxtyping import Float, Int
 
 from lexicone._base.checks import check_kind, check_whole
 from lexicone.criteria._augment_rewards import (
-    Paid,
-    Penalty,
+    BudgetRewards,
+    MissPenalty,
     check_totals,
     find_penalty,
     scalar_rewards,
@@ -71,7 +71,7 @@ class Augmented:
     """The original's state in each."""
     budget: Float[np.ndarray, "N J"]
     """What is left: +∞ more than any continuation can use, −∞ lost for certain, NaN where τ is infinite."""
-    penalty: Penalty | None
+    penalty: MissPenalty | None
     """λ and C of the scalar rewards."""
 
     def lift(self, policy: Any) -> Lifted:
@@ -138,8 +138,9 @@ def augmentation(
         order: the thresholds (an `Order` or a list), on the returns of single episodes; those of ±∞ need no budget.
         rewards: ``"vector"`` keeps the K objectives and the order (any model, any number of constraints).
             ``"endpoint"``, ``"accumulated"`` and ``"penalty"`` are the paper's: one objective, whose total orders
-            the episodes that end (see `lexicone.augment_rewards`). In a stochastic model they weigh the chance
-            of missing a threshold against p by their constants, as the paper's do: its proof is about episodes.
+            the episodes that end (see `lexicone.criteria._augment_rewards`). In a stochastic model they weigh the
+            chance of missing a threshold against p by their constants, as the paper's do: its proof is about
+            episodes.
         gamma: the discount of the returns that thresholds are compared with, above 0. Solve the result
             with the same γ. The scalar rewards take 1 only.
         multiplier: λ of the scalar rewards, for each constraint or for all; computed if left out.
@@ -176,7 +177,9 @@ def augmentation(
     else:
         penalty = find_penalty(mdp, table, thresholds, rewards, multipliers)
         paid = scalar_rewards(mdp, table, thresholds, rewards, penalty)
-    original = Paid(mdp.reward[table.state], np.zeros((len(table.start), mdp.num_objectives)))
+    original = BudgetRewards(
+        mdp.reward[table.state], np.zeros((len(table.start), mdp.num_objectives))
+    )
     copies = bool(paid.at_start.any())
     names = mdp.objective_names if rewards == "vector" else ("episode",)
     budget = np.full((len(table.state), len(order) - 1), np.nan)
@@ -198,7 +201,7 @@ def augmentation(
 def _model(
     mdp: MDP,
     table: BudgetTable,
-    paid: Paid,
+    paid: BudgetRewards,
     copies: bool,
     objective_names: tuple[str, ...] | None,
     thresholds: dict[int, float],

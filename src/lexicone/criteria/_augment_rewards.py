@@ -22,12 +22,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lexicone.criteria._budgets import LOST, PLENTY, BudgetTable, Edges, edges_of, longest
+from lexicone.criteria._budgets import (
+    LOST,
+    PLENTY,
+    BudgetTable,
+    PossibleSteps,
+    largest_walk_total,
+    possible_steps,
+)
 from lexicone.models._mdp import MDP
 
 __all__ = [
-    "Paid",
-    "Penalty",
+    "BudgetRewards",
+    "MissPenalty",
     "Scalar",
     "check_totals",
     "common_unit",
@@ -38,18 +45,18 @@ __all__ = [
 
 Scalar = Literal["endpoint", "accumulated", "penalty"]
 
-_NO_UNIT = 1e-6  # of an objective's scale: a common unit below this is none
+_SMALLEST_UNIT = 1e-6  # of an objective's scale: a common unit below this is none
 
 
-class Paid(NamedTuple):
+class BudgetRewards(NamedTuple):
     """Rewards of a model with budgets."""
 
     reward: Float[np.ndarray, "N A B R"]
     at_start: Float[np.ndarray, "M R"]
-    """Paid once, whatever happens, in each of the start states."""
+    """BudgetRewards once, whatever happens, in each of the start states."""
 
 
-class Penalty(NamedTuple):
+class MissPenalty(NamedTuple):
     """What missing thresholds costs."""
 
     multipliers: tuple[float, ...]
@@ -58,7 +65,7 @@ class Penalty(NamedTuple):
     """C, the paper's C_l."""
 
 
-def vector_rewards(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> Paid:
+def vector_rewards(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> BudgetRewards:
     """The change of ``min(R_j so far, τ_j)`` at each step; objectives without a budget are paid as they are."""
     reward = mdp.reward[table.state].copy()
     at_start = np.zeros((len(table.start), mdp.num_objectives))
@@ -70,25 +77,25 @@ def vector_rewards(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -
             change = np.where(plenty, 0.0, np.minimum(before + paid, 0)) - np.minimum(before, 0)
         reward[..., j] = np.where(before == LOST, paid, np.where(before == PLENTY, 0.0, change))
         at_start[:, j] = min(0.0, threshold)
-    return Paid(reward, at_start)
+    return BudgetRewards(reward, at_start)
 
 
 def scalar_rewards(
-    mdp: MDP, table: BudgetTable, thresholds: dict[int, float], kind: Scalar, penalty: Penalty
-) -> Paid:
+    mdp: MDP, table: BudgetTable, thresholds: dict[int, float], kind: Scalar, penalty: MissPenalty
+) -> BudgetRewards:
     """One objective, as the module's docstring says: the change of what an end would pay here."""
     reward = mdp.reward[table.state]
-    pleasure = reward[..., -1]
+    last_reward = reward[..., -1]
     short = np.asarray((table.budget < 0).any(axis=1))
     misses = short[table.next]
     if kind == "penalty":
-        paid = pleasure.copy()
+        paid = last_reward.copy()
     elif kind == "endpoint":
-        paid = np.where(misses, 0.0, pleasure)
+        paid = np.where(misses, 0.0, last_reward)
     else:
         assert table.total is not None
         total = np.nan_to_num(table.total)[:, None, None]
-        paid = np.where(misses, 0.0, total + pleasure)
+        paid = np.where(misses, 0.0, total + last_reward)
         paid -= np.where(short[:, None, None], 0.0, total)
     paid -= penalty.constant * (misses.astype(float) - short[:, None, None])
     at_start = -penalty.constant * short[table.start]
@@ -97,7 +104,7 @@ def scalar_rewards(
         paid += multiplier * shortfalls.reward[..., j]
         at_start -= multiplier * max(threshold, 0.0)
     paid[mdp.terminal[table.state]] = 0.0
-    return Paid(paid[..., None], at_start[:, None])
+    return BudgetRewards(paid[..., None], at_start[:, None])
 
 
 def find_penalty(
@@ -106,7 +113,7 @@ def find_penalty(
     thresholds: dict[int, float],
     kind: Scalar,
     multipliers: tuple[float, ...] | None = None,
-) -> Penalty:
+) -> MissPenalty:
     """λ and C from the model: large enough, and no larger than that takes.
 
     Where totals are bounded, all episodes are in order: one unit of a missed budget outweighs everything less
@@ -125,14 +132,14 @@ def find_penalty(
         meets = bounded or bool((_best_that_meets(mdp, table)[table.start] > -np.inf).all())
     constant = max(0.0, gain - bottom)
     if multipliers is not None:
-        return Penalty(multipliers, constant)
+        return MissPenalty(multipliers, constant)
     if not bounded and not meets:
         raise ValueError(
             "multiplier: cannot be computed, as totals have no lower bound and no episode that ends "
             'meets the thresholds; give one, or use rewards="vector"'
         )
     if not bounded:
-        return Penalty((1.0,) * len(thresholds), constant)
+        return MissPenalty((1.0,) * len(thresholds), constant)
     margin = float(np.abs(mdp.reward[..., -1]).max(initial=0.0)) or 1.0
     needed = constant if kind == "penalty" else 0.0
     found: list[float] = []
@@ -145,17 +152,17 @@ def find_penalty(
             )
         found.append((needed + margin) / (unit or 1.0))
         needed += found[-1] * most
-    return Penalty(tuple(reversed(found)), constant)
+    return MissPenalty(tuple(reversed(found)), constant)
 
 
 def _range(mdp: MDP, kind: Scalar) -> tuple[float, float]:
     """The largest p that a missed episode is paid, and the smallest total of p."""
-    edges, nothing = edges_of(mdp), np.zeros(mdp.num_states)
+    steps, nothing = possible_steps(mdp), np.zeros(mdp.num_states)
     starts = mdp.initial > 0
-    bottom = -float(longest(edges, -edges.reward[:, -1], nothing)[starts].max())
+    bottom = -float(largest_walk_total(steps, -steps.reward[:, -1], nothing)[starts].max())
     if kind != "penalty":
         return 0.0, bottom
-    top = float(longest(edges, edges.reward[:, -1], nothing)[starts].max())
+    top = float(largest_walk_total(steps, steps.reward[:, -1], nothing)[starts].max())
     if math.isinf(top):
         raise ValueError(
             f"rewards: the last objective ({mdp.objective_labels[-1]}) can be collected for ever, so "
@@ -166,9 +173,10 @@ def _range(mdp: MDP, kind: Scalar) -> tuple[float, float]:
 
 def _shortfalls(mdp: MDP, thresholds: dict[int, float]) -> list[float]:
     """By how much each threshold can be missed at most."""
-    edges, nothing = edges_of(mdp), np.zeros(mdp.num_states)
+    steps, nothing = possible_steps(mdp), np.zeros(mdp.num_states)
     worst = [
-        -longest(edges, -edges.reward[:, j], nothing)[mdp.initial > 0].max() for j in thresholds
+        -largest_walk_total(steps, -steps.reward[:, j], nothing)[mdp.initial > 0].max()
+        for j in thresholds
     ]
     return [max(0.0, float(t - w)) for t, w in zip(thresholds.values(), worst, strict=True)]
 
@@ -176,19 +184,23 @@ def _shortfalls(mdp: MDP, thresholds: dict[int, float]) -> list[float]:
 def _best_that_meets(mdp: MDP, table: BudgetTable) -> np.ndarray:
     """The largest total of p on any way to an end that meets all thresholds, from each state with budgets."""
     terminal = mdp.terminal[table.state]
-    edges = _edges_of(mdp, table)
+    steps = _steps_with_budgets(mdp, table)
     good = terminal & (table.budget == PLENTY).all(axis=1)
-    return longest(edges, edges.reward[:, 0], np.where(good, 0.0, -np.inf))
+    return largest_walk_total(steps, steps.reward[:, 0], np.where(good, 0.0, -np.inf))
 
 
 def check_totals(mdp: MDP, table: BudgetTable) -> None:
     """Refuse "accumulated" where the total of p can change for ever while no budget is decided."""
     is_open = ~(table.budget == PLENTY).all(axis=1) & ~(table.budget == LOST).any(axis=1)
-    edges, nothing = _edges_of(mdp, table), np.zeros(len(table.state))
-    inside = is_open[edges.source] & is_open[edges.target]
-    edges = Edges(edges.source[inside], edges.target[inside], edges.reward[inside], len(nothing))
-    paid = edges.reward[:, 0]
-    endless = np.isinf(longest(edges, paid, nothing)) | np.isinf(longest(edges, -paid, nothing))
+    steps, nothing = _steps_with_budgets(mdp, table), np.zeros(len(table.state))
+    inside = is_open[steps.source] & is_open[steps.target]
+    steps = PossibleSteps(
+        steps.source[inside], steps.target[inside], steps.reward[inside], len(nothing)
+    )
+    paid = steps.reward[:, 0]
+    endless = np.isinf(largest_walk_total(steps, paid, nothing)) | np.isinf(
+        largest_walk_total(steps, -paid, nothing)
+    )
     if endless.any():
         where = mdp.state_label(int(table.state[np.argmax(endless)]))
         raise ValueError(
@@ -198,13 +210,13 @@ def check_totals(mdp: MDP, table: BudgetTable) -> None:
         )
 
 
-def _edges_of(mdp: MDP, table: BudgetTable) -> Edges:
+def _steps_with_budgets(mdp: MDP, table: BudgetTable) -> PossibleSteps:
     """The steps between states with budgets, and what they pay of p."""
     terminal = mdp.terminal[table.state]
     keep = (mdp.probability[table.state] > 0) & ~terminal[:, None, None]
     source = np.broadcast_to(np.arange(len(terminal))[:, None, None], keep.shape)[keep]
-    pleasure = mdp.reward[table.state][..., -1][keep]
-    return Edges(source, table.next[keep], pleasure[:, None], len(terminal))
+    last_reward = mdp.reward[table.state][..., -1][keep]
+    return PossibleSteps(source, table.next[keep], last_reward[:, None], len(terminal))
 
 
 def common_unit(numbers: Float[np.ndarray, " n"]) -> float | None:
@@ -218,6 +230,6 @@ def common_unit(numbers: Float[np.ndarray, " n"]) -> float | None:
         while number > rounding:
             rest = unit % number
             unit, number = number, 0.0 if number - rest <= rounding else rest
-        if 0 < unit < _NO_UNIT * left[-1]:
+        if 0 < unit < _SMALLEST_UNIT * left[-1]:
             return None
     return float(unit)

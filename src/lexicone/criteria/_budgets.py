@@ -18,14 +18,30 @@ from scipy import sparse
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import strong_components
 
-__all__ = ["LOST", "PLENTY", "BudgetTable", "Edges", "edges_of", "enumerate_budgets", "longest"]
+__all__ = [
+    "LOST",
+    "PLENTY",
+    "BudgetTable",
+    "BudgetsNotEnumerable",
+    "PossibleSteps",
+    "enumerate_budgets",
+    "largest_walk_total",
+    "possible_steps",
+]
 
-PLENTY, LOST = np.inf, -np.inf
+PLENTY = np.inf
+"""The budget that never falls below 0, whatever comes."""
+LOST = -np.inf
+"""The budget that stays below 0, whatever comes."""
 _ROUNDING = 1e-12  # of the largest reward: what is smaller is no improvement
 _NOISE = 1e-15  # of an objective's scale: what is smaller is no reward
 
 
-class Edges(NamedTuple):
+class BudgetsNotEnumerable(ValueError):
+    """There are too many budgets, or so fine ones that the tolerance would merge them."""
+
+
+class PossibleSteps(NamedTuple):
     """The possible steps between states, sorted by where they start; terminal states have none."""
 
     source: Int[np.ndarray, " E"]
@@ -48,15 +64,15 @@ class BudgetTable(NamedTuple):
     """The M numbers of the model's start states, in their order."""
 
 
-def edges_of(mdp: MDP) -> Edges:
+def possible_steps(mdp: MDP) -> PossibleSteps:
     """All steps of positive probability from states that are not terminal."""
     keep = (mdp.probability > 0) & ~mdp.terminal[:, None, None]
     source = np.broadcast_to(np.arange(mdp.num_states)[:, None, None], keep.shape)[keep]
-    return Edges(source, mdp.next_state[keep], mdp.reward[keep], mdp.num_states)
+    return PossibleSteps(source, mdp.next_state[keep], mdp.reward[keep], mdp.num_states)
 
 
-def longest(
-    edges: Edges,
+def largest_walk_total(
+    steps: PossibleSteps,
     weight: Float[np.ndarray, " E"],
     final: Float[np.ndarray, " S"],
     gamma: float = 1.0,
@@ -70,21 +86,21 @@ def longest(
     if not len(weight):
         return value
     scale = max(1.0, float(np.abs(weight).max()))
-    first = np.flatnonzero(np.diff(edges.source, prepend=-1))
-    owner = edges.source[first]
+    first = np.flatnonzero(np.diff(steps.source, prepend=-1))
+    owner = steps.source[first]
     if gamma == 1:
-        value[_paying_components(edges, weight, np.isfinite(final))] = np.inf
+        value[_paying_components(steps, weight, np.isfinite(final))] = np.inf
     sweeps = 0
     while True:
         found = np.maximum(
-            value[owner], np.maximum.reduceat(weight + gamma * value[edges.target], first)
+            value[owner], np.maximum.reduceat(weight + gamma * value[steps.target], first)
         )
         with np.errstate(invalid="ignore"):
             better = found > value[owner] + _ROUNDING * scale
         if not better.any():
             break
         sweeps += 1
-        if gamma == 1 and sweeps > edges.num_states:  # a walk without loops would be done
+        if gamma == 1 and sweeps > steps.num_states:  # a walk without loops would be done
             found = np.where(better, np.inf, found)
         value[owner] = found
     if gamma < 1:
@@ -92,17 +108,19 @@ def longest(
     return value
 
 
-def _paying_components(edges: Edges, weight: np.ndarray, may_stop: np.ndarray) -> np.ndarray:
+def _paying_components(
+    steps: PossibleSteps, weight: np.ndarray, may_stop: np.ndarray
+) -> np.ndarray:
     """States of strongly connected parts in which some step pays, none costs, and from which one may stop."""
     graph = sparse.csr_array(
-        (np.ones(len(weight), dtype=bool), (edges.source, edges.target)),
-        shape=(edges.num_states, edges.num_states),
+        (np.ones(len(weight), dtype=bool), (steps.source, steps.target)),
+        shape=(steps.num_states, steps.num_states),
     )
-    label, left = strong_components(graph)
-    inside = label[edges.source] == label[edges.target]
-    pays, costs, stops = np.zeros((3, len(left)), dtype=bool)
-    pays[label[edges.source[inside & (weight > 0)]]] = True
-    costs[label[edges.source[inside & (weight < 0)]]] = True
+    label, leaves = strong_components(graph)
+    inside = label[steps.source] == label[steps.target]
+    pays, costs, stops = np.zeros((3, len(leaves)), dtype=bool)
+    pays[label[steps.source[inside & (weight > 0)]]] = True
+    costs[label[steps.source[inside & (weight < 0)]]] = True
     stops[label[may_stop]] = True
     return (pays & ~costs & stops)[label]
 
@@ -122,10 +140,10 @@ def enumerate_budgets(
     found stands for them. ``with_total`` also tracks the last objective's total, until every budget is plenty or
     one is lost.
     """
-    return _Search(mdp, thresholds, gamma, with_total, tolerance, max_states).run()
+    return _Enumeration(mdp, thresholds, gamma, with_total, tolerance, max_states).run()
 
 
-class _Search:
+class _Enumeration:
     """Breadth first, a level at a time."""
 
     def __init__(
@@ -139,18 +157,22 @@ class _Search:
     ) -> None:
         self.mdp, self.gamma, self.with_total, self.max_states = mdp, gamma, with_total, max_states
         self.tracked = [*thresholds]
-        self.columns = [*self.tracked, *[mdp.num_objectives - 1] * with_total]
-        self.first = np.array([*(-t for t in thresholds.values()), *[0.0] * with_total])
-        edges = edges_of(mdp)
-        self.paid = np.abs(edges.reward[mdp.reachable()[edges.source]][:, self.columns])
+        self.columns = [*self.tracked]
+        first = [-threshold for threshold in thresholds.values()]
+        if with_total:
+            self.columns.append(mdp.num_objectives - 1)
+            first.append(0.0)
+        self.first = np.array(first)
+        steps = possible_steps(mdp)
+        self.paid = np.abs(steps.reward[mdp.reachable()[steps.source]][:, self.columns])
         self.scale = np.maximum(self.paid.max(axis=0, initial=1e-300), np.abs(self.first))
-        self.step = tolerance * self.scale
+        self.resolution = tolerance * self.scale
         anywhere = np.zeros(mdp.num_states)
-        self.best = np.array(
-            [longest(edges, edges.reward[:, j], anywhere, gamma) for j in self.tracked]
+        self.most_to_come = np.array(
+            [largest_walk_total(steps, steps.reward[:, j], anywhere, gamma) for j in self.tracked]
         ).reshape(-1, mdp.num_states)
-        self.worst = -np.array(
-            [longest(edges, -edges.reward[:, j], anywhere, gamma) for j in self.tracked]
+        self.least_to_come = -np.array(
+            [largest_walk_total(steps, -steps.reward[:, j], anywhere, gamma) for j in self.tracked]
         ).reshape(-1, mdp.num_states)
         self.number: dict[bytes, int] = {}
         self.states: list[np.ndarray] = []
@@ -159,24 +181,24 @@ class _Search:
     def run(self) -> BudgetTable:
         begin = np.flatnonzero(self.mdp.initial)
         budget = self._merged(begin, np.tile(self.first, (len(begin), 1)))
-        self._check_step(np.asarray(np.isfinite(budget).any(axis=0)))
+        self._check_resolution(np.asarray(np.isfinite(budget).any(axis=0)))
         start, state, budget = self._number(begin, budget)
         levels = []
         while len(state):
-            moves, *reached = self._follow(state, budget)
+            moves, *reached = self._successors(state, budget)
             numbers, state, budget = self._number(*reached)
             levels.append((moves, numbers))
         return self._table(start, levels)
 
-    def _check_step(self, is_open: np.ndarray) -> None:
+    def _check_resolution(self, is_open: np.ndarray) -> None:
         """Refuse to merge budgets that a single reward tells apart."""
         for column in np.flatnonzero(is_open):
             scale, paid = self.scale[column], self.paid[:, column]
-            same = max(self.step[column], _ROUNDING * scale)
+            same = max(self.resolution[column], _ROUNDING * scale)
             least = paid[paid > _NOISE * scale].min(initial=np.inf)
             if same >= 0.5 * least:
                 j = self.columns[column]
-                raise ValueError(
+                raise BudgetsNotEnumerable(
                     f"tolerance: objective {j + 1} ({self.mdp.objective_labels[j]}) has rewards or a "
                     f"threshold of size {scale:.6g}, and budgets that differ by {same:.6g} are taken for "
                     f"one; its rewards of size {least:.6g} would be lost. Lower the tolerance, or "
@@ -187,10 +209,10 @@ class _Search:
         """Budgets ``[n,D]`` with plenty and lost ones as such, and the total dropped once nothing is open."""
         count = len(self.tracked)
         budget = budget.copy()
-        own, room = budget[:, :count], self.step[:count]
+        own, room = budget[:, :count], self.resolution[:count]
         with np.errstate(invalid="ignore"):  # ∞ − ∞ is neither
-            plenty = own + self.worst.T[state] >= -room
-            lost = own + self.best.T[state] < -room
+            plenty = own + self.least_to_come.T[state] >= -room
+            lost = own + self.most_to_come.T[state] < -room
         own[plenty & (own != LOST)] = PLENTY
         own[lost & ~plenty] = LOST
         own[np.abs(own) <= room] = 0.0
@@ -199,7 +221,7 @@ class _Search:
             budget[decided, count] = np.nan
         return budget
 
-    def _follow(
+    def _successors(
         self, state: np.ndarray, budget: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which entries ``[n,A,B]`` are steps, and the states and budgets that those lead to."""
@@ -214,7 +236,7 @@ class _Search:
         self, state: np.ndarray, budget: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The numbers of these rows, and the states and budgets of those that are new."""
-        grid = np.rint(budget / self.step)
+        grid = np.rint(budget / self.resolution)
         grid = np.nan_to_num(grid, nan=2.0**61, posinf=2.0**60, neginf=-(2.0**60)).astype(np.int64)
         rows = np.concatenate([state[:, None].astype(np.int64), grid], axis=1)
         _, chosen, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -228,7 +250,7 @@ class _Search:
         self.states.append(state[new])
         self.budgets.append(budget[new])
         if len(self.number) > self.max_states:
-            self._refuse()
+            self._refuse_too_many()
         return numbers[inverse.reshape(-1)], state[new], budget[new]
 
     def _table(self, start: np.ndarray, levels: list[tuple[np.ndarray, np.ndarray]]) -> BudgetTable:
@@ -243,17 +265,17 @@ class _Search:
         total = budget[:, count] if self.with_total else None
         return BudgetTable(state, budget[:, :count], total, table, start)
 
-    def _refuse(self) -> None:
+    def _refuse_too_many(self) -> None:
         """Too many: say how many there are so far, and which objective has the most different budgets."""
         budget = np.concatenate(self.budgets)
         different = []
-        for column, step in zip(budget.T, self.step, strict=True):
+        for column, step in zip(budget.T, self.resolution, strict=True):
             numbers = column[np.isfinite(column)]
             different.append(len(np.unique(np.rint(numbers / step))))
         worst = int(np.argmax(different))
         what = "totals" if worst == len(self.tracked) else "budgets"
         label = self.mdp.objective_labels[self.columns[worst]]
-        raise ValueError(
+        raise BudgetsNotEnumerable(
             f"max_states: more than {self.max_states} states with their budgets; after "
             f"{len(self.states)} levels there are {len(budget)}, for {self.mdp.num_states} states of "
             f"the model. Objective {self.columns[worst] + 1} ({label}) is to blame: it takes "

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from lexicone._base.checks import check_whole
 from lexicone.criteria._augment import augmentation
+from lexicone.criteria._budgets import BudgetsNotEnumerable
 from lexicone.criteria._search import search
 from lexicone.exact._deterministic import MAX_STATES, solve_deterministic
 from lexicone.exact._solve import Report, Solution, reward_scale, solve
@@ -60,9 +61,7 @@ def compare(
     augmented, refusal = None, ""
     try:
         augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
-    except ValueError as error:
-        if not str(error).startswith(("max_states", "tolerance")):
-            raise
+    except BudgetsNotEnumerable as error:
         refusal = str(error)
 
     def stationary(name: str, found: Solution) -> Row:

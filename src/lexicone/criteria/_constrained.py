@@ -5,7 +5,7 @@ for large models), and the next starts from its basis or columns.
 """
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -20,7 +20,7 @@ from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["Answer", "Exact", "Subproblem"]
+__all__ = ["Answer", "ConstrainedSolver", "ExactSolver", "Subproblem"]
 
 _EXACT = 1e-9  # of the values' scale: equal up to rounding
 _LP_STATES = 150  # up to here the linear program as a whole, above column generation
@@ -61,7 +61,20 @@ class Subproblem(NamedTuple):
     the threshold would need. NaN without a proof."""
 
 
-class Exact:
+@runtime_checkable
+class ConstrainedSolver(Protocol):
+    """What a search needs of whoever answers its problems, exactly or by learning."""
+
+    def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
+        """Maximise one objective given floors under others, all in the model's own units."""
+        ...
+
+    def decide(self, found: Subproblem) -> float:
+        """The floor under an objective once its answer is known."""
+        ...
+
+
+class ExactSolver:
     """The constrained problems of one model; pairs that cannot keep what was decided are dropped on the way."""
 
     def __init__(self, mdp: MDP, order: Order, gamma: float) -> None:
@@ -102,7 +115,8 @@ class Exact:
         if stage.value <= found.threshold / self.scale[found.objective] + room:
             self.pairs = drop_losing_pairs(engine, stage)
             self.engine = None
-            floor -= 1e-11 * max(1.0, abs(floor)) * (floor < found.threshold)
+            if floor < found.threshold:
+                floor -= 1e-11 * max(1.0, abs(floor))
         return floor
 
     def solution(
@@ -161,9 +175,9 @@ class Exact:
         """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
         engine = self.engine
         assert engine is not None
-        often = engine.occupancy() if isinstance(engine, ColumnGeneration) else engine.occupancy
-        values = often @ engine.pairs.reward * self.scale
-        stays = often[engine.pairs.action == STAY].sum() > _EXACT
+        occupancy = engine.occupancy() if isinstance(engine, ColumnGeneration) else engine.occupancy
+        values = occupancy @ engine.pairs.reward * self.scale
+        stays = occupancy[engine.pairs.action == STAY].sum() > _EXACT
         unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
         return np.where(unknown, np.nan, values)
 

@@ -5,9 +5,10 @@ is found, that proves nothing.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from lexicone.criteria import _lagrangian as lagrangian
 from lexicone.criteria._augment_rewards import common_unit
@@ -18,12 +19,14 @@ from lexicone.order import Order
 from lexicone.qlearning._exploration import Visits
 from lexicone.qlearning._learn import tlq
 
-__all__ = ["Lagrangian", "Learner", "QLearning", "learner"]
+__all__ = ["ConstrainedLearner", "LagrangianLearner", "ScalarQLearning", "make_learner"]
+
+LearnerKind = Literal["q_learning", "lagrangian"]
 
 _PATIENCE = 3  # stretches without progress after which a constraint leaves
 
 
-class Learner:
+class ConstrainedLearner:
     """Keeps every policy it has learned: the best of all that keep the floors is its answer."""
 
     def __init__(
@@ -38,21 +41,21 @@ class Learner:
     ) -> None:
         self.mdp, self.order, self.gamma, self.tolerance = mdp, order, gamma, tolerance
         self.steps, self.seeds, self.seed = steps, seeds, seed
-        self.cap = int(np.clip(4 * mdp.num_states, 50, 1000))
+        self.max_episode_steps = int(np.clip(4 * mdp.num_states, 50, 1000))
         self.policies: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
         self.policy: np.ndarray | None = None
         self.runs = 0
 
     def learn(
-        self, objective: int, floors: dict[int, float], steps: int, go_on: bool
+        self, objective: int, floors: dict[int, float], steps: int, continues: bool
     ) -> np.ndarray:
-        """Candidate policies ``[C,S,A]``; ``go_on`` from where the last call ended."""
+        """Candidate policies ``[C,S,A]``; ``continues`` from where the last call ended."""
         raise NotImplementedError
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """The best known policy for one constrained problem, after learning anew."""
-        self._take(self.learn(objective, floors, self.steps, go_on=False))
+        self._take(self.learn(objective, floors, self.steps, continues=False))
         return self.best(objective, threshold, floors)
 
     def decide(self, found: Subproblem) -> float:
@@ -68,11 +71,11 @@ class Learner:
         note: Callable[[Subproblem], None],
     ) -> None:
         """One run of many stretches; ``floors`` fill up as constraints enter and leave (see `lexicone.search`)."""
-        stale, before, go_on = 0, -np.inf, False
+        stale, before, continues = 0, -np.inf, False
         for _ in range(rounds):
             i = plan[min(len(floors), len(plan) - 1)]
-            self._take(self.learn(i, dict(floors), max(1, self.steps // rounds), go_on))
-            go_on = True
+            self._take(self.learn(i, dict(floors), max(1, self.steps // rounds), continues))
+            continues = True
             if self._enters_again(plan, limits, floors):
                 stale, before = 0, -np.inf
                 continue
@@ -146,25 +149,25 @@ class Learner:
         return self.tolerance * max(1.0, abs(value)) if np.isfinite(value) else 0.0
 
 
-class QLearning(Learner):
+class ScalarQLearning(ConstrainedLearner):
     """Q-learning (a `tlq` with one objective) on the objective plus heavy weights on those that have floors.
 
     One unit that is missing of a floor outweighs what an episode without loops can gain elsewhere.
     """
 
-    table: Any = 0.0
+    table: Float[np.ndarray, "S A 1"] | float = 0.0
 
     def learn(
-        self, objective: int, floors: dict[int, float], steps: int, go_on: bool
+        self, objective: int, floors: dict[int, float], steps: int, continues: bool
     ) -> np.ndarray:
         """The greedy policies of all runs."""
         mdp = self.mdp
         paid = mdp.reward[mdp.probability > 0]
         size = np.abs(paid).max(axis=0)
-        longest = int(np.count_nonzero(mdp.reachable()))
+        longest_episode = int(np.count_nonzero(mdp.reachable()))
         weights = np.zeros(len(self.order))
         weights[objective] = 1.0
-        later = longest * max(size[objective], 1e-9)
+        later = longest_episode * max(size[objective], 1e-9)
         for j in sorted(floors, reverse=True):
             unit = common_unit(paid[:, j]) or 0.05 * size[j] or 1.0
             weights[j] = min(later / unit, 1e6)
@@ -184,9 +187,9 @@ class QLearning(Learner):
             self.gamma,
             seeds=self.seeds,
             steps=steps,
-            max_episode_steps=self.cap,
+            max_episode_steps=self.max_episode_steps,
             learning_rate=Visits(1.0, 10.0),
-            initial=self.table if go_on else 0.0,
+            initial=self.table if continues else 0.0,
             log_points=1,
             seed=self.seed + self.runs,
         )
@@ -194,13 +197,13 @@ class QLearning(Learner):
         return found.policy
 
 
-class Lagrangian(Learner):
-    """The learner of `lexicone.lagrangian`."""
+class LagrangianLearner(ConstrainedLearner):
+    """The learner of `lexicone.criteria._lagrangian`."""
 
-    state: lagrangian.State | None = None
+    state: lagrangian.LagrangianState | None = None
 
     def learn(
-        self, objective: int, floors: dict[int, float], steps: int, go_on: bool
+        self, objective: int, floors: dict[int, float], steps: int, continues: bool
     ) -> np.ndarray:
         """Last and average policies of all runs."""
         self.runs += 1
@@ -211,13 +214,14 @@ class Lagrangian(Learner):
             self.gamma,
             steps=steps,
             seeds=self.seeds,
-            max_episode_steps=self.cap,
+            max_episode_steps=self.max_episode_steps,
             seed=self.seed + self.runs,
-            before=self.state if go_on else None,
+            before=self.state if continues else None,
         )
         return policies
 
 
-def learner(kind: str, *arguments: Any) -> Learner:
-    """The learner of that name."""
-    return {"q_learning": QLearning, "lagrangian": Lagrangian}[kind](*arguments)
+def make_learner(kind: LearnerKind, *arguments: Any) -> ConstrainedLearner:
+    """The learner of that kind; the arguments are those of `ConstrainedLearner`."""
+    learners = {"q_learning": ScalarQLearning, "lagrangian": LagrangianLearner}
+    return learners[kind](*arguments)

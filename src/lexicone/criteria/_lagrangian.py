@@ -27,18 +27,27 @@ from lexicone.models._simulation import (
     transition,
 )
 
-__all__ = ["Batch", "Rates", "Setting", "State", "collect", "init", "learn", "update"]
+__all__ = [
+    "LagrangianProblem",
+    "LagrangianRates",
+    "LagrangianState",
+    "StepBatch",
+    "collect",
+    "init",
+    "learn",
+    "update",
+]
 
 
-class Rates(NamedTuple):
+class LagrangianRates(NamedTuple):
     """How fast things change."""
 
     policy: float = 0.05
     critic: float = 0.2
     multiplier: float = 0.1
-    push: float = 30.0
+    miss_weight: float = 30.0
     """How much a floor that is missed counts at once, besides its multiplier: this damps swings."""
-    most: float = 500.0
+    max_multiplier: float = 500.0
     """Multipliers stay below this: there a floor counts alone."""
     entropy: float = 0.1
     """At the start; it falls to 0 in a straight line."""
@@ -46,11 +55,25 @@ class Rates(NamedTuple):
     """λ of GAE."""
 
 
-class State(NamedTuple):
+class LagrangianProblem(NamedTuple):
+    """What may change without compiling again."""
+
+    env: Environment
+    start: Float[Array, " S"]
+    weights: Float[Array, " K"]
+    """1 for the objective that is maximised."""
+    floors: Float[Array, " K"]
+    """−∞ where there is none."""
+    gamma: Float[Array, ""]
+    max_episode_steps: Int[Array, ""]
+    rates: LagrangianRates
+
+
+class LagrangianState(NamedTuple):
     """One run under way."""
 
     logits: Float[Array, "S A"]
-    optimizer: Any
+    optimizer: optax.OptState
     critic: Float[Array, "S K"]
     multipliers: Float[Array, " K"]
     average: Float[Array, "S A"]
@@ -59,7 +82,7 @@ class State(NamedTuple):
     """Where the N episodes are that go on side by side."""
 
 
-class Batch(NamedTuple):
+class StepBatch(NamedTuple):
     """T steps of N episodes; one that has ended is followed by a new one."""
 
     state: Int[Array, "T N"]
@@ -70,11 +93,11 @@ class Batch(NamedTuple):
     ended: Bool[Array, "T N"]
 
 
-def init(env: Environment, key: Any, side_by_side: int, rates: Rates) -> State:
+def init(env: Environment, key: Any, side_by_side: int, rates: LagrangianRates) -> LagrangianState:
     """Every action equally probable, no multipliers."""
     states, actions, _, objectives = env.reward.shape
     logits = jnp.zeros((states, actions), env.reward.dtype)
-    return State(
+    return LagrangianState(
         logits,
         optax.adam(rates.policy).init(logits),
         jnp.zeros((states, objectives), env.reward.dtype),
@@ -85,18 +108,22 @@ def init(env: Environment, key: Any, side_by_side: int, rates: Rates) -> State:
 
 
 def collect(
-    env: Environment, state: State, key: Any, length: int, cap: Any
-) -> tuple[EpisodeState, Batch]:
+    env: Environment,
+    state: LagrangianState,
+    key: Any,
+    length: int,
+    max_episode_steps: Int[Array, ""],
+) -> tuple[EpisodeState, StepBatch]:
     """The next steps of all episodes under the softmax policy."""
     below = jnp.cumsum(jax.nn.softmax(state.logits), axis=-1).at[:, -1].set(2.0)
 
-    def one(episode: EpisodeState, draw: Array) -> tuple[EpisodeState, Batch]:
+    def one(episode: EpisodeState, draw: Array) -> tuple[EpisodeState, StepBatch]:
         action = draw_index(below[episode.state], draw[0])
-        after = transition(env, episode, action, draw[1], cap)
+        after = transition(env, episode, action, draw[1], max_episode_steps)
         ended = after.terminated | after.truncated
         new = EpisodeState(draw_index(env.start, draw[2]), jnp.zeros((), jnp.int32))
         following = jax.tree.map(partial(jnp.where, ended), new, after.episode)
-        return following, Batch(
+        return following, StepBatch(
             episode.state, action, after.reward, after.episode.state, after.terminated, ended
         )
 
@@ -106,10 +133,14 @@ def collect(
 
 
 def update(
-    setting: "Setting", share: Any, state: State, episodes: EpisodeState, batch: Batch
-) -> State:
+    problem: LagrangianProblem,
+    share: Any,
+    state: LagrangianState,
+    episodes: EpisodeState,
+    batch: StepBatch,
+) -> LagrangianState:
     """One step of policy, critic and multipliers; ``share`` is how much of the run is over."""
-    rates, gamma = setting.rates, setting.gamma
+    rates, gamma = problem.rates, problem.gamma
     later = jnp.where(batch.terminated[..., None], 0.0, state.critic[batch.next_state])
     surprise = batch.reward + gamma * later - state.critic[batch.state]
 
@@ -122,9 +153,11 @@ def update(
         back, jnp.zeros_like(surprise[0]), (surprise, batch.ended), reverse=True
     )[1]
     missing = jnp.where(
-        jnp.isfinite(setting.floors), setting.floors - setting.start @ state.critic, 0.0
+        jnp.isfinite(problem.floors), problem.floors - problem.start @ state.critic, 0.0
     )
-    price = setting.weights + jnp.clip(state.multipliers + rates.push * missing, 0.0, rates.most)
+    price = problem.weights + jnp.clip(
+        state.multipliers + rates.miss_weight * missing, 0.0, rates.max_multiplier
+    )
     gain = advantage @ (price / price.sum())
     gain = gain / (jnp.sqrt(jnp.mean(gain**2)) + 1e-3)
 
@@ -139,23 +172,11 @@ def update(
     visits = jnp.zeros(len(state.critic)).at[batch.state].add(1.0)
     error = jnp.zeros_like(state.critic).at[batch.state].add(advantage)
     critic = state.critic + rates.critic * error / jnp.maximum(visits, 1.0)[:, None]
-    multipliers = jnp.clip(state.multipliers + rates.multiplier * missing, 0.0, rates.most)
+    multipliers = jnp.clip(
+        state.multipliers + rates.multiplier * missing, 0.0, rates.max_multiplier
+    )
     average = state.average + jnp.where(share >= 0.5, jax.nn.softmax(logits), 0.0)
-    return State(logits, optimizer, critic, multipliers, average, episodes)
-
-
-class Setting(NamedTuple):
-    """What may change without compiling again."""
-
-    env: Environment
-    start: Float[Array, " S"]
-    weights: Float[Array, " K"]
-    """1 for the objective that is maximised."""
-    floors: Float[Array, " K"]
-    """−∞ where there is none."""
-    gamma: Float[Array, ""]
-    cap: Int[Array, ""]
-    rates: Rates
+    return LagrangianState(logits, optimizer, critic, multipliers, average, episodes)
 
 
 def learn(
@@ -169,17 +190,30 @@ def learn(
     side_by_side: int = 16,
     length: int = 32,
     max_episode_steps: int = 200,
-    rates: Rates | None = None,
+    rates: LagrangianRates | None = None,
     seed: int = 0,
-    before: State | None = None,
-) -> tuple[State, Float[np.ndarray, "C S A"]]:
-    """Maximise an objective subject to floors under others, in ``seeds`` runs of ``steps`` steps each.
+    before: LagrangianState | None = None,
+) -> tuple[LagrangianState, Float[np.ndarray, "C S A"]]:
+    """Maximise an objective subject to floors under others.
 
-    Returns the runs' states, from which ``before`` goes on, and the policies they end with: the last and
-    the average of each (the last again after a single update of ``side_by_side·length`` steps), also without what
-    they do in less than 2 % of the cases.
+    Returns the runs' states and the policies they end with: the last and the average of each (the last again after a
+    single update of ``side_by_side·length`` steps), also without what they do in less than 2 % of the cases.
+
+    Args:
+        mdp: the model that is sampled.
+        objective: the number of the objective that is maximised.
+        floors: under others, by their numbers, in the model's own units.
+        gamma: the discount.
+        steps: of each run.
+        seeds: how many runs.
+        side_by_side: how many episodes a run has at a time.
+        length: steps of each episode between two updates.
+        max_episode_steps: a longer episode is cut off.
+        rates: how fast things change.
+        seed: of all runs.
+        before: the states of runs that go on; new ones if left out.
     """
-    rates = rates or Rates()
+    rates = rates or LagrangianRates()
     size = np.abs(mdp.reward[mdp.probability > 0]).max(axis=0, initial=0.0)
     scale = np.where(size > 0, size, 1.0)
     env = environment(mdp)
@@ -188,21 +222,21 @@ def learn(
     for j, floor in floors.items():
         limits[j] = floor / scale[j]
     dtype = env.reward.dtype
-    setting = Setting(
+    problem = LagrangianProblem(
         env,
         jnp.asarray(mdp.initial, dtype),
         jnp.eye(mdp.num_objectives, dtype=dtype)[objective],
         jnp.asarray(limits, dtype),
         jnp.asarray(gamma, dtype),
         jnp.asarray(max_episode_steps, jnp.int32),
-        Rates(*(jnp.asarray(rate, dtype) for rate in rates)),  # type: ignore[arg-type]
+        LagrangianRates(*(jnp.asarray(rate, dtype) for rate in rates)),  # type: ignore[arg-type]
     )
     keys = jax.random.split(jax.random.key(seed), (seeds, 2))
     if before is None:
-        before = jax.vmap(lambda key: init(env, key, side_by_side, setting.rates))(keys[:, 0])
+        before = jax.vmap(lambda key: init(env, key, side_by_side, problem.rates))(keys[:, 0])
     before = before._replace(average=jnp.zeros_like(before.average))
     updates = jnp.asarray(max(1, steps // (side_by_side * length)))
-    final = _run(setting, before, keys[:, 1], updates, length)
+    final = _run(problem, before, keys[:, 1], updates, length)
     last = np.asarray(jax.nn.softmax(final.logits), dtype=float)
     average = np.asarray(final.average, dtype=float)
     total = average.sum(axis=-1, keepdims=True)
@@ -213,12 +247,16 @@ def learn(
 
 
 @partial(jax.jit, static_argnames="length")
-def _run(setting: Setting, states: State, keys: Any, updates: Array, length: int) -> State:
-    def run(state: State, key: Any) -> State:
-        def body(number: Array, state: State) -> State:
+def _run(
+    problem: LagrangianProblem, states: LagrangianState, keys: Array, updates: Array, length: int
+) -> LagrangianState:
+    """All runs: as many ``updates`` of policy, critic and multipliers each."""
+
+    def run(state: LagrangianState, key: Array) -> LagrangianState:
+        def body(number: Array, state: LagrangianState) -> LagrangianState:
             draw = jax.random.fold_in(key, number)
-            episodes, batch = collect(setting.env, state, draw, length, setting.cap)
-            return update(setting, number / updates, state, episodes, batch)
+            episodes, batch = collect(problem.env, state, draw, length, problem.max_episode_steps)
+            return update(problem, number / updates, state, episodes, batch)
 
         return jax.lax.fori_loop(0, updates, body, state)
 

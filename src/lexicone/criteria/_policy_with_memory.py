@@ -89,10 +89,10 @@ class Lifted:
     def occupancy(self) -> Float[np.ndarray, "N A"]:
         """How often each action is expected to be taken in each augmented state; ∞ where it goes on for ever."""
         pairs = all_state_actions(self.augmented.tracked, self.augmented.gamma)
-        often = np.zeros_like(self.table)
+        found = np.zeros_like(self.table)
         shares = self.table[pairs.states].ravel()
-        often[pairs.states] = occupancy_for_ever(pairs, shares).reshape(len(pairs.states), -1)
-        return often
+        found[pairs.states] = occupancy_for_ever(pairs, shares).reshape(len(pairs.states), -1)
+        return found
 
     def simulate(self, episodes: int = 100, **options: Any) -> "Simulation":
         """Episodes of the original model: its states, its rewards; ``options`` as for `lexicone.simulate`."""
@@ -111,9 +111,9 @@ class Lifted:
 
         Where it never goes the shares are those of action 0. Good for drawings; it is not the same policy.
         """
-        original, often = self.augmented.original, self.occupancy
+        original = self.augmented.original
         total = np.zeros((original.num_states, original.num_actions))
-        np.add.at(total, self.augmented.state, often)
+        np.add.at(total, self.augmented.state, self.occupancy)
         shares = np.where(np.isinf(total).any(axis=1, keepdims=True), np.isinf(total), total)
         shares[shares.sum(axis=1) == 0, 0] = 1.0
         return shares / shares.sum(axis=1, keepdims=True), total

@@ -13,19 +13,22 @@ rest counts: it stays at its maximum, and the search goes on behind it.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_kind, check_whole
+from lexicone._base.checks import check_kind, check_range, check_whole
 from lexicone.criteria._augment import Augmented, augmentation
-from lexicone.criteria._constrained import Answer, Exact, Subproblem
+from lexicone.criteria._constrained import Answer, ConstrainedSolver, ExactSolver, Subproblem
 from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import reward_scale
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order, as_order
+
+if TYPE_CHECKING:
+    from lexicone.criteria._constrained_learners import ConstrainedLearner
 
 __all__ = ["Criterion", "Search", "Solver", "Strategy", "search"]
 
@@ -33,7 +36,7 @@ Strategy = Literal["one_by_one", "binary", "dynamic"]
 Solver = Literal["exact", "q_learning", "lagrangian"]
 Criterion = Literal["expected", "episode"]
 
-_HUGE = 1e20  # of an objective's scale: infinite, as the linear programs have it
+_INFINITE_FROM = 1e20  # of an objective's scale: infinite, as the linear programs have it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +44,7 @@ class Search:
     """What `search` found."""
 
     status: str
-    """As in `lexicone.solve.Status` for the exact solver; "learned" otherwise: nothing is proven."""
+    """As in `lexicone.exact.Status` for the exact solver; "learned" otherwise: nothing is proven."""
     message: str
     values: Float[np.ndarray, " K"]
     """The expected returns of the policy (with `stay`, if there is one)."""
@@ -52,7 +55,7 @@ class Search:
     satisfied: Bool[np.ndarray, " K-1"]
     """Which thresholds are met: in expectation, or by every episode."""
     stay: Float[np.ndarray, " N"] | None
-    """With status "needs memory", as in `lexicone.solve.Solution`; budgets are memory enough, so not by episodes."""
+    """With status "needs memory", as in `lexicone.exact.Solution`; budgets are memory enough, so not by episodes."""
     subproblems: int
     """How many constrained problems were solved (or tried)."""
     trace: tuple[Subproblem, ...]
@@ -119,17 +122,17 @@ def search(
     if criterion == "episode":
         augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
     model = mdp if augmented is None else augmented.mdp
-    run = _Run(model, order, gamma, tolerance, progress)
+    run = _SearchRun(model, order, gamma, tolerance, progress)
     if solver == "exact":
         found = run.exactly(strategy)
     else:
-        from lexicone.criteria._constrained_learners import learner
+        from lexicone.criteria._constrained_learners import make_learner
 
-        engine = learner(solver, model, order, gamma, tolerance, steps, seeds, seed)
+        engine = make_learner(solver, model, order, gamma, tolerance, steps, seeds, seed)
         found = run.by_learning(strategy, engine, rounds)
     policy, values = found.policy, found.values
     if augmented is not None:
-        found = _firm(run, found)
+        found = _deterministic_if_as_good(run, found)
         policy = augmented.lift(found.policy)
         values = policy.values
     return Search(
@@ -151,7 +154,7 @@ def search(
     )
 
 
-class _Found(NamedTuple):
+class _PolicyFound(NamedTuple):
     """The end of a search, on the model that was searched."""
 
     status: str
@@ -162,7 +165,7 @@ class _Found(NamedTuple):
     stay: Float[np.ndarray, " N"] | None = None
 
 
-class _Run:
+class _SearchRun:
     """The search itself, for any engine that maximises an objective given floors."""
 
     def __init__(
@@ -175,7 +178,7 @@ class _Run:
     ) -> None:
         self.model, self.order, self.gamma, self.tolerance = model, order, gamma, tolerance
         self.progress = progress
-        far = [_HUGE * size for size in reward_scale(model)]
+        far = [_INFINITE_FROM * size for size in reward_scale(model)]
         limits = [*order.thresholds, math.inf]
         limits = [
             t if abs(t) < most else math.copysign(math.inf, t)
@@ -186,14 +189,14 @@ class _Run:
         self.floors: dict[int, float] = {}
         self.trace: list[Subproblem] = []
 
-    def exactly(self, strategy: Strategy) -> _Found:
+    def exactly(self, strategy: Strategy) -> _PolicyFound:
         """With linear programs."""
-        engine = Exact(self.model, self.order, self.gamma)
+        engine = ExactSolver(self.model, self.order, self.gamma)
         outcome, objective = Outcome.OPTIMAL, self.plan[-1]
         if engine.pairs.num_states:
             outcome, objective = self._walk(engine, strategy)
         found = engine.solution(outcome, objective, self.floors, self.tolerance)
-        return _Found(
+        return _PolicyFound(
             str(found.status),
             found.message,
             found.policy,
@@ -202,13 +205,17 @@ class _Run:
             found.stay,
         )
 
-    def by_learning(self, strategy: Strategy, engine: Any, rounds: int) -> _Found:
+    def by_learning(
+        self, strategy: Strategy, engine: "ConstrainedLearner", rounds: int
+    ) -> _PolicyFound:
         """With a learner; the message says what it did not find."""
         if strategy == "dynamic":
             engine.run(self.plan, self.limits, self.floors, rounds, self._note)
         else:
             self._walk(engine, strategy)
-        values = evaluate(self.model, engine.policy, self.gamma)
+        policy = engine.policy
+        assert policy is not None  # the first problem has no floors: some policy answers it
+        values = evaluate(self.model, policy, self.gamma)
         satisfied = np.array(
             [v >= t - self._room(t) for v, t in zip(values, self.order.thresholds, strict=False)],
             dtype=bool,
@@ -221,9 +228,9 @@ class _Run:
                 f"learned: no policy that meets {', '.join(missed)} was found within the budget, "
                 "which does not prove that there is none"
             )
-        return _Found("learned", message, engine.policy, values, satisfied)
+        return _PolicyFound("learned", message, policy, values, satisfied)
 
-    def _walk(self, engine: Any, strategy: Strategy) -> tuple[Outcome, int]:
+    def _walk(self, engine: ConstrainedSolver, strategy: Strategy) -> tuple[Outcome, int]:
         """Find the first objective that is missed, decide it, and go on behind it; the last is always missed."""
         low, last = 0, len(self.plan) - 1
         while True:
@@ -239,9 +246,9 @@ class _Run:
                 self.floors[i] = found.value
                 return Outcome.OPTIMAL, i
             self.floors[i] = engine.decide(found)
-            low = self._met_anyway(found, strategy, self.plan.index(i) + 1)
+            low = self._met_already(found, strategy, self.plan.index(i) + 1)
 
-    def _first_missed(self, engine: Any, strategy: Strategy, low: int) -> Subproblem:
+    def _first_missed(self, engine: ConstrainedSolver, strategy: Strategy, low: int) -> Subproblem:
         """Everything from ``low`` on that can be met becomes a floor; the answer for the first that cannot.
 
         Nothing behind an infinite threshold is tried: that one is always missed.
@@ -263,13 +270,13 @@ class _Run:
             if found.answer is not Answer.MET:
                 return found
             self.floors[i] = engine.decide(found)
-            low, ahead = self._met_anyway(found, strategy, place + 1), 2 * ahead
+            low, ahead = self._met_already(found, strategy, place + 1), 2 * ahead
             if low > top:
                 if beyond is not None and beyond.answer is Answer.INFEASIBLE:
                     return beyond  # although all before it can be met
                 top = low
 
-    def _met_anyway(self, found: Subproblem, strategy: Strategy, low: int) -> int:
+    def _met_already(self, found: Subproblem, strategy: Strategy, low: int) -> int:
         """With "dynamic": thresholds that the last solution meets become floors at once."""
         while strategy == "dynamic" and low < len(self.plan) - 1:
             i = self.plan[low]
@@ -291,7 +298,7 @@ class _Run:
             )
 
 
-def _firm(run: _Run, found: _Found) -> _Found:
+def _deterministic_if_as_good(run: _SearchRun, found: _PolicyFound) -> _PolicyFound:
     """The policy without chance, if its likeliest actions are as good: with budgets, chance is never needed."""
     table = found.policy
     if found.stay is not None or (table.max(axis=1) == 1).all():
@@ -310,8 +317,7 @@ def _check(order: Order, strategy: str, solver: str, criterion: str, tolerance: 
     check_kind("criterion", criterion, get_args(Criterion))
     if order.break_ties:
         raise ValueError("order: break_ties asks for more than constraints can say; use solve")
-    if not 0 < tolerance < math.inf:
-        raise ValueError(f"tolerance: must be positive and finite, got {tolerance}")
+    check_range("tolerance", tolerance, 0, math.inf, above=True, below=True)
     if solver == "q_learning" and criterion == "expected":
         raise ValueError(
             'solver: Q-learning needs the budgets in the state; use criterion="episode", or "lagrangian"'
