@@ -6,11 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lexicone.criteria import _constrained_learners as constrained_learners
-from lexicone.criteria import _lagrangian as lagrangian
 from lexicone.criteria._augment import augment
 from lexicone.criteria._constrained import Answer
-from lexicone.criteria._constrained_learners import ConstrainedLearner
 from lexicone.criteria._search import search
 from lexicone.exact._solve import Status, solve
 from lexicone.models._evaluation import evaluate
@@ -148,14 +145,16 @@ class TestForEver:
         found, exact = search(mdp, Order([-5.0]), strategy), solve(mdp, Order([-5.0]))
         assert found.status == exact.status == "needs memory"
         np.testing.assert_allclose(found.values, [-5.0, 2.5], atol=1e-9)
+        assert found.stay is not None
+        assert exact.stay is not None
         np.testing.assert_allclose(found.stay, exact.stay, atol=1e-9)
         assert found.satisfied.tolist() == [True]
         assert evaluate(mdp, found.policy)[0] == -10.0  # what the policy alone would do
 
     def test_thresholds_beyond_what_linear_programs_call_infinite(self):
         for threshold in (1e21, 1e300):
-            for strategy, criterion in (("binary", "expected"), ("dynamic", "episode")):
-                found = search(road_trip(), Order([threshold]), strategy, criterion=criterion)
+            mdp, order = road_trip(), Order([threshold])
+            for found in (search(mdp, order), search(mdp, order, "dynamic", criterion="episode")):
                 assert found.status == "optimal"
                 np.testing.assert_allclose(found.values, [-2.0, 2.0], atol=1e-9)
                 assert not found.satisfied[0]
@@ -284,87 +283,3 @@ class TestEdges:
             "search(road_trip(), Order([-9.0]), criterion='episode')"
         )
         assert modules_after(use) == "False False"
-
-
-class TestLearners:
-    def test_q_learning(self):
-        mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
-        exact = search(mdp, order, criterion="episode")
-        learned = search(
-            mdp, order, "binary", "q_learning", criterion="episode", steps=20_000, seeds=4
-        )
-        np.testing.assert_allclose(learned.key, exact.key, atol=1e-9)
-        assert learned.status == "learned"
-        assert "does not prove that there is none" in learned.message
-        again = search(
-            mdp, order, "binary", "q_learning", criterion="episode", steps=20_000, seeds=4
-        )
-        np.testing.assert_array_equal(learned.policy.table, again.policy.table)
-
-    def test_q_learning_dynamically(self):
-        mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
-        exact = search(mdp, order, criterion="episode")
-        learned = search(
-            mdp,
-            order,
-            "dynamic",
-            "q_learning",
-            criterion="episode",
-            steps=60_000,
-            seeds=4,
-            rounds=8,
-        )
-        np.testing.assert_allclose(learned.key, exact.key, atol=1e-9)
-        assert learned.subproblems == 8
-        assert learned.satisfied.tolist() == [True, False]
-
-    @pytest.mark.parametrize("strategy", ["binary", "dynamic"])
-    def test_lagrangian(self, strategy):
-        """Three ways from which only a mixture is best; nearly found, and never below the floor."""
-        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
-        mdp, order = drawn(2, edges, terminal=(1,)), Order([0.5])
-        exact = search(mdp, order)
-        np.testing.assert_allclose(exact.values, [0.5, 1.5], atol=1e-9)
-        assert solve(mdp, order, policies="deterministic").values[1] == pytest.approx(0.0)
-        learned = search(mdp, order, strategy, "lagrangian", steps=200_000, seeds=4, rounds=4)
-        assert learned.values[0] >= 0.5 - 0.02
-        assert learned.values[1] >= 1.3
-        assert "all thresholds are met" in learned.message
-
-    def test_a_floor_does_not_sink_with_what_was_found(self, monkeypatch):
-        """Policies at 0.99, 0.975 and 0.9 of τ=1: up to 0.02 only the first meets it, and the message is true."""
-        edges = {0: [(1, [0.99, 0.0]), (1, [0.975, 1.0]), (1, [0.9, 2.0])]}
-        mdp = drawn(2, edges, terminal=(1,))
-
-        class Given(ConstrainedLearner):
-            def learn(self, objective, floors, steps, continues):
-                return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
-
-        monkeypatch.setattr(constrained_learners, "make_learner", lambda kind, *rest: Given(*rest))
-        for threshold, best, told in (
-            (1.0, [0.99, 0.0], "all thresholds are met"),
-            (1.5, [0.975, 1.0], "no policy that meets objective 1"),
-        ):
-            for strategy in STRATEGIES:
-                found = search(mdp, [threshold], strategy, "lagrangian")
-                assert told in found.message
-                assert found.satisfied.all() == ("are met" in told)
-                np.testing.assert_allclose(found.values, best)
-
-    def test_few_steps(self):
-        """A single update: its policy is the average as well."""
-        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
-        _, policies = lagrangian.learn(drawn(2, edges, terminal=(1,)), 1, {}, steps=1, seeds=4)
-        np.testing.assert_allclose(policies.sum(axis=-1), 1.0)
-        np.testing.assert_array_equal(policies[:4], policies[4:8])
-
-    def test_without_multipliers_the_floor_is_ignored(self):
-        edges = {0: [(1, [0.0, 3.0]), (1, [1.0, 0.0]), (1, [0.4, 1.0])]}
-        mdp = drawn(2, edges, terminal=(1,))
-        for rates, low, high in (
-            (lagrangian.LagrangianRates(), 0.4, 0.6),
-            (lagrangian.LagrangianRates(multiplier=0.0, miss_weight=0.0), 0.0, 0.05),
-        ):
-            _, policies = lagrangian.learn(mdp, 1, {0: 0.5}, steps=100_000, seeds=4, rates=rates)
-            values = [evaluate(mdp, policy)[0] for policy in policies[4:8]]
-            assert all(low <= value <= high for value in values), values

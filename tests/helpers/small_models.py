@@ -141,3 +141,9 @@ def drawn(count, edges, terminal=()):
         transition[s, a, target], reward[s, a] = 1.0, paid
     ends = np.isin(np.arange(count), terminal)
     return MDP.from_dense(transition, reward, np.eye(count)[0], ends)
+
+
+def fork():
+    """A step that pays nothing, then the choice of (1, 0), (0.8, 1) or (0.3, 2)."""
+    choice = [(2, (1, 0)), (2, (0.8, 1)), (2, (0.3, 2))]
+    return drawn(3, {0: [(1, (0, 0))] * 3, 1: choice}, [2])
