@@ -44,8 +44,9 @@ def build(kind: str, size: int) -> Any:
 def find_thresholds(mdp: Any) -> list[float]:
     import numpy as np
 
-    from lexicone.exact._policy_iteration import Chain, best_policy
+    from lexicone.exact._policy_iteration import best_policy
     from lexicone.exact._state_actions import all_state_actions
+    from lexicone.models._chain import Chain
 
     pairs = all_state_actions(mdp, GAMMA)
     values = []

@@ -3,35 +3,22 @@
 import numpy as np
 import pytest
 
-from lexicone.exact import _policy_iteration as pricing
 from lexicone.exact import _sparse_policy as sparse_policy
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite, stay_regions
 from lexicone.exact._highs import Outcome
 from lexicone.exact._occupancy_program import OccupancyProgram, upper_bound
-from lexicone.exact._policy_iteration import Chain, best_policy
-from lexicone.exact._policy_iteration_total import best_ending_policy, ending_policy, never_ends
+from lexicone.exact._policy_iteration import best_policy
+from lexicone.exact._policy_iteration_total import (
+    best_ending_policy,
+    ending_policy,
+    never_ending_states,
+)
 from lexicone.exact._solve import Status, solve
 from lexicone.exact._state_actions import STAY, all_state_actions
 from lexicone.order import Order
-from lexicone.tasks import garnet, grid, maze
+from lexicone.tasks import garnet, maze
 from tests.helpers.small_models import deterministic_values, drawn, random_model
-
-
-@pytest.mark.parametrize("gamma", [0.5, 0.99, 0.9999])
-@pytest.mark.parametrize("size", [0, 10**9], ids=["iterative", "factorised"])
-def test_chains_are_solved_to_rounding(gamma, size, monkeypatch):
-    monkeypatch.setattr(pricing, "_DIRECT_SIZE", size)
-    for mdp in (garnet(300, 3, 3, 2), grid(17)):
-        pairs = all_state_actions(mdp, gamma)
-        policy = pairs.first + 1
-        matrix = pairs.next[policy]
-        chain = Chain(matrix)
-        paid = pairs.reward[policy, 0]
-        values = chain.values(paid)
-        np.testing.assert_allclose(values - matrix @ values, paid, atol=1e-12 / (1 - gamma))
-        often = chain.visits(pairs.initial)
-        np.testing.assert_allclose(often @ paid, pairs.initial @ values, rtol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -70,7 +57,7 @@ def test_ending_policies_end(seed):
     mdp = random_model(seed, 6, 3, 1, "some costs", True)
     pairs = restrict_to_finite(all_state_actions(mdp, 1.0), np.array([True]))
     if pairs is not None:
-        assert not never_ends(pairs, ending_policy(pairs)).any()
+        assert not never_ending_states(pairs, ending_policy(pairs)).any()
 
 
 def test_stay_regions():

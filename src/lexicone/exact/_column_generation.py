@@ -18,14 +18,14 @@ from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
 from lexicone.exact._occupancy_program import Maximum, upper_bound
-from lexicone.exact._policy_iteration import Best, Chain, best_policy
+from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
     ending_policy,
-    never_ends,
-    round_trip,
+    never_ending_states,
 )
 from lexicone.exact._state_actions import StateActions
+from lexicone.models._chain import Chain, shares_of_time
 
 __all__ = ["EXACT_GAP", "ColumnGeneration"]
 
@@ -104,7 +104,7 @@ class ColumnGeneration:
                 self._add(found.policy)
         return Maximum(Outcome.FAILED, value, best_bound, best_weights, best)
 
-    def _price(self, weights: np.ndarray, accuracy: float = 0.0) -> Best | None:
+    def _price(self, weights: np.ndarray, accuracy: float = 0.0) -> BestPolicy | None:
         """The best policy for the weighted sum; None if a loop makes it unbounded, which is now a column."""
         reward = self.pairs.reward @ weights
         known = [ahead @ weights for ahead in self.ahead if ahead is not None]
@@ -213,7 +213,7 @@ class ColumnGeneration:
         """How much of a round trip each pair of the loop takes."""
         members = np.flatnonzero(loop)
         visits = np.zeros(self.pairs.num_pairs)
-        visits[policy[members]] = round_trip(self.pairs.next[policy[members]][:, members])
+        visits[policy[members]] = shares_of_time(self.pairs.next[policy[members]][:, members])
         self._append(None, visits, visits @ self.pairs.reward)
 
     def _append(
@@ -246,7 +246,7 @@ class ColumnGeneration:
             return number[states, old.action[policy[rows]] + 1]
 
         last = translate(before.last)
-        usable = (last >= 0).all() and not (new.gamma == 1 and never_ends(new, last).any())
+        usable = (last >= 0).all() and not (new.gamma == 1 and never_ending_states(new, last).any())
         self.last = last if usable else self.last
         if before.guess is not None:
             self.guess = before.guess[rows]
@@ -255,7 +255,7 @@ class ColumnGeneration:
                 continue
             same = translate(policy)
             same = np.where(same < 0, self.last, same)
-            if new.gamma == 1 and never_ends(new, same).any():
+            if new.gamma == 1 and never_ending_states(new, same).any():
                 continue
             if not self._known(same):
                 self._add(same)

@@ -6,24 +6,21 @@ then the sum is unbounded, and the loop is the proof.
 
 A policy may end with probability 1 and yet need more steps than floating-point numbers can tell from
 for ever. Rounding adds up with every step, so a pair must beat the policy's own by as much more as what follows
-is longer, and policies that need more than `_LONG` steps are not considered.
+is longer, and policies that need more than `_MOST_STEPS_TO_END` steps are not considered.
 """
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy import sparse
 
-from lexicone.exact._policy_iteration import Best, Chain
+from lexicone.exact._policy_iteration import ROUNDING, BestPolicy
 from lexicone.exact._state_actions import StateActions
+from lexicone.models._chain import Chain, shares_of_time
 from lexicone.models._reachability import strong_components, towards
 
-__all__ = ["best_ending_policy", "ending_policy", "never_ends", "round_trip"]
+__all__ = ["best_ending_policy", "ending_policy", "never_ending_states"]
 
-_LONG = 1e9  # steps
-_PAYS = (
-    1e-10  # of the largest reward: a loop that pays less on average pays nothing, up to rounding
-)
-_ROUNDING = 4e-15  # of a value, for each step ahead
+_MOST_STEPS_TO_END = 1e9
+_LEAST_GAIN = 1e-10  # of the largest reward: a loop that pays less on average pays nothing
 
 
 def best_ending_policy(
@@ -31,7 +28,7 @@ def best_ending_policy(
     reward: Float[np.ndarray, " N"],
     policy: Int[np.ndarray, " S"],
     max_steps: int = 1000,
-) -> Best:
+) -> BestPolicy:
     """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end."""
     chain, time = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
@@ -43,24 +40,24 @@ def best_ending_policy(
         gain = score[best] - score[policy]
         slack = float((score[best] - values).max(initial=0.0))
         ahead = np.asarray(pairs.next @ time) + 1
-        scale = _ROUNDING * max(size, np.abs(values).max(initial=0.0))
+        scale = ROUNDING * max(size, np.abs(values).max(initial=0.0))
         better = gain > scale * np.maximum(ahead[best], ahead[policy])
         if not better.any():
             break
         fresh = np.where(better, best, policy)
-        loop = never_ends(pairs, fresh)
+        loop = never_ending_states(pairs, fresh)
         pays = _paying_loop(pairs, fresh, loop, reward) if loop.any() else None
         if pays is not None:
-            return Best(fresh, values, slack, pays)
-        fresh, chain, time = _ends_in_time(pairs, fresh, policy)
-        if (fresh == policy).all():  # one step at a time, then
+            return BestPolicy(fresh, values, slack, pays)
+        fresh, chain, time = _ending_in_time(pairs, fresh, policy)
+        if (fresh == policy).all():  # then only the most promising change
             state = int(np.argmax(np.where(better, gain, -np.inf)))
             fresh[state] = best[state]
-            fresh, chain, time = _ends_in_time(pairs, fresh, policy)
+            fresh, chain, time = _ending_in_time(pairs, fresh, policy)
             if (fresh == policy).all():
                 break
         policy = fresh
-    return Best(policy, values, slack, None)
+    return BestPolicy(policy, values, slack, None)
 
 
 def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
@@ -69,15 +66,15 @@ def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chai
     return chain, chain.values(np.ones(pairs.num_states))
 
 
-def _ends_in_time(
+def _ending_in_time(
     pairs: StateActions, policy: Int[np.ndarray, " S"], before: Int[np.ndarray, " S"]
 ) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"]]:
     """The policy, but the one before where it would never end, or only after very many steps."""
     while True:
-        late = never_ends(pairs, policy)
+        late = never_ending_states(pairs, policy)
         if not late.any():
             chain, time = _until_end(pairs, policy)
-            late = ~((time > 0) & (time < _LONG))
+            late = ~((time > 0) & (time < _MOST_STEPS_TO_END))
             if not (late & (policy != before)).any():
                 return policy, chain, time
         policy = np.where(late, before, policy)
@@ -95,12 +92,12 @@ def _paying_loop(
     paid = reward[policy[members]]
     label, left = strong_components(inner)
     count = len(left)
-    highest, found = _PAYS * np.abs(reward).max(initial=0.0), None
+    highest, found = _LEAST_GAIN * np.abs(reward).max(initial=0.0), None
     gain = np.bincount(label, paid, count)
     size = np.bincount(label, minlength=count)
     for n in np.flatnonzero(~left):
         own = np.flatnonzero(label == n)
-        average = gain[n] if size[n] == 1 else round_trip(inner[own][:, own]) @ paid[own]
+        average = gain[n] if size[n] == 1 else shares_of_time(inner[own][:, own]) @ paid[own]
         if average > highest:
             highest, found = average, own
     if found is None:
@@ -110,14 +107,9 @@ def _paying_loop(
     return loop
 
 
-def round_trip(chain: sparse.csr_array) -> Float[np.ndarray, " M"]:
-    """How much of its time a chain that is never left spends in each state."""
-    rest = Chain(chain[1:][:, 1:])
-    often = np.concatenate([[1.0], rest.visits(chain[[0]][:, 1:].toarray()[0])])
-    return often / often.sum()
-
-
-def never_ends(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> Bool[np.ndarray, " S"]:
+def never_ending_states(
+    pairs: StateActions, policy: Int[np.ndarray, " S"]
+) -> Bool[np.ndarray, " S"]:
     """The states from which the policy cannot get to an end (γ=1)."""
     used = np.zeros(pairs.num_pairs, dtype=bool)
     used[policy] = True

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
 from lexicone.exact._occupancy_program import OccupancyProgram
-from lexicone.exact._policy_iteration import Chain
 from lexicone.exact._state_actions import StateActions
+from lexicone.models._chain import Chain
 
 __all__ = ["make_sparse", "policy_from_occupancy", "policy_occupancy", "randomising_states"]
 

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from lexicone.exact._tolerances import NO_CHANCE
+from lexicone.models._chain import factorises_well
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import reachable
 
@@ -24,8 +24,6 @@ __all__ = ["STAY", "StateActions", "all_state_actions"]
 
 STAY = -1
 """The action of a pair that stays for ever."""
-
-_BANDED_STATES = 200_000  # above, the bandwidth is not looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +69,8 @@ class StateActions:
 
     @cached_property
     def banded(self) -> bool:
-        """Whether linear systems on the graph factorise well, as a grid's do and a random graph's do not.
-
-        By its bandwidth after Cuthill–McKee ordering: at most 4√S. False above 200,000 states.
-        """
-        if self.num_states > _BANDED_STATES:
-            return False
-        graph = self.graph(np.ones(self.num_pairs, dtype=bool))
-        order = csgraph.reverse_cuthill_mckee(graph)
-        place = np.empty(self.num_states, dtype=np.int64)
-        place[order] = np.arange(self.num_states)
-        source, target = graph.tocoo().coords
-        width = np.abs(place[source] - place[target]).max(initial=0)
-        return bool(width <= 4 * np.sqrt(self.num_states))
+        """Whether the chain of every policy factorises well, as a grid's do and a random graph's do not."""
+        return factorises_well(self.graph(np.ones(self.num_pairs, dtype=bool)))
 
     @cached_property
     def pairs_per_state(self) -> int:

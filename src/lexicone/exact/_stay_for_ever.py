@@ -13,10 +13,10 @@ from scipy import sparse
 from lexicone.exact._end_components import largest_gains, stay_regions
 from lexicone.exact._highs import Outcome
 from lexicone.exact._occupancy_program import OccupancyProgram
-from lexicone.exact._policy_iteration import Chain
 from lexicone.exact._policy_iteration_total import ending_policy
 from lexicone.exact._sparse_policy import policy_from_occupancy, policy_occupancy
 from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.models._chain import Chain, shares_of_time
 from lexicone.models._reachability import strong_components
 
 __all__ = ["WithoutStays", "occupancy_for_ever", "replace_stays"]
@@ -93,10 +93,7 @@ def _for_ever(pairs: StateActions, members: np.ndarray, marks: np.ndarray) -> np
         return even
     pick = sparse.csr_array((even, (column, np.arange(len(members)))))
     chain = sparse.csr_array(pick @ pairs.next[members][:, states])
-    often = np.ones(1)
-    if len(states) > 1:
-        often = np.append(often, Chain(chain[1:][:, 1:]).visits(chain[[0]][:, 1:].toarray()[0]))
-    walk = even * (often / often.sum())[column]
+    walk = even * shares_of_time(chain)[column]
     gains, circulation = largest_gains(pairs, members, reward)
     lost = np.maximum(-(walk @ reward), 0.0)[gains > 0]
     little = min(1.0, 0.5 / max(float(lost.max(initial=0.0)), 1e-300))

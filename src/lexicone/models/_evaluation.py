@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from scipy import sparse
-from scipy.sparse import linalg as sparse_linalg
 
+from lexicone.models._chain import Chain, factorises_well
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import strong_components
 
 __all__ = ["evaluate", "state_values"]
 
-_DIRECT_SIZE = 4000  # states; larger systems are first tried with an iterative method
 _GAIN_TOLERANCE = 1e-11  # of the largest reward: an average below that is rounding
 
 
@@ -72,8 +71,7 @@ def _gain_and_bias(mdp: MDP, policy: Any, gamma: float) -> tuple[np.ndarray, np.
         return _undiscounted(chain, reward)
     values = np.zeros_like(reward)
     alive = np.flatnonzero(~mdp.terminal)
-    inner = chain[alive][:, alive]
-    values[alive] = _Inverse(gamma * inner) @ reward[alive]
+    values[alive] = _solver(gamma * chain[alive][:, alive]).value_columns(reward[alive])
     return np.zeros_like(reward), values
 
 
@@ -99,9 +97,9 @@ def _undiscounted(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarr
     before = np.flatnonzero(~recurrent)
     if len(before):
         rows = chain[before]
-        inverse = _Inverse(rows[:, before])
-        gain[before] = inverse @ (rows @ gain)
-        bias[before] = inverse @ (reward[before] - gain[before] + rows @ bias)
+        transient = _solver(rows[:, before])
+        gain[before] = transient.value_columns(rows @ gain)
+        bias[before] = transient.value_columns(reward[before] - gain[before] + rows @ bias)
     return gain, bias
 
 
@@ -113,11 +111,11 @@ def _cycle(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarray, np.
     """
     count = reward.shape[0]
     rest = np.arange(1, count)
-    inverse = _Inverse(chain[rest][:, rest])
+    others = _solver(chain[rest][:, rest])
     first = chain[[0]][:, rest].toarray()[0]
 
     def until_visit(paid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        total = np.vstack([np.zeros((1, paid.shape[1])), inverse @ paid[1:]])
+        total = np.vstack([np.zeros((1, paid.shape[1])), others.value_columns(paid[1:])])
         return total, paid[0] + first @ total[1:]
 
     time, period = until_visit(np.ones((count, 1)))
@@ -127,48 +125,6 @@ def _cycle(chain: sparse.csr_array, reward: np.ndarray) -> tuple[np.ndarray, np.
     return gain, bias - until_visit(bias)[1] / period
 
 
-class _Inverse:
-    """``(I − M)⁻¹`` of a substochastic sparse M with spectral radius below 1, applied to columns.
-
-    Factorised if small; else solved iteratively, each column to rounding, and factorised if that
-    does not converge.
-    """
-
-    def __init__(self, matrix: sparse.csr_array) -> None:
-        self.system = sparse.csr_array(
-            sparse.eye_array(len(matrix.indptr) - 1, format="csr") - matrix
-        )
-        self.factors: Any = None
-
-    def __matmul__(self, right: np.ndarray) -> np.ndarray:
-        if right.shape[0] == 0:
-            return right
-        if self.factors is None and right.shape[0] > _DIRECT_SIZE:
-            columns = [self._iterate(column) for column in right.T]
-            if all(column is not None for column in columns):
-                return np.stack(columns, axis=1)  # type: ignore[arg-type]
-        if self.factors is None:
-            self.factors = sparse_linalg.splu(self.system.tocsc())
-        solution = self.factors.solve(np.ascontiguousarray(right))
-        return solution + self.factors.solve(right - self.system @ solution)
-
-    def _iterate(self, right: np.ndarray) -> np.ndarray | None:
-        """BiCGSTAB on the scaled system, restarted from the true residual; None if it stalls."""
-        scale = np.abs(right).max()
-        if scale == 0:
-            return np.zeros_like(right)
-        diagonal = sparse.diags_array(1 / self.system.diagonal()).tocsr()
-        system, residual = diagonal @ self.system, diagonal @ right
-        solution, goal = np.zeros_like(right), 1e-14 * scale
-        for _ in range(6):
-            step, _ = sparse_linalg.bicgstab(system, residual, rtol=1e-8, maxiter=500)
-            improved = solution + step
-            before, residual = np.abs(residual).max(), diagonal @ (right - self.system @ improved)
-            size = np.abs(residual).max()
-            if not np.isfinite(size) or size > 0.1 * before:
-                rounding = 1e-15 * max(np.abs(solution).max(), scale)
-                return solution if before <= max(goal, 8 * rounding) else None
-            solution = improved
-            if size <= goal:
-                return solution
-        return None
+def _solver(matrix: sparse.csr_array) -> Chain:
+    """For several columns of rewards, to rounding: factorised wherever factors are sparse."""
+    return Chain(matrix, direct=factorises_well(matrix))
