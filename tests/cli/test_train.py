@@ -16,7 +16,7 @@ from lexicone.cli import _train as cli_train
 from lexicone.cli._experiments import ReproduceExp2, ReproduceFtn
 from lexicone.cli._train import Evaluate, Train, make_learner
 from lexicone.exact._solve import solve
-from lexicone.learning._result import load
+from lexicone.learning._saved import load
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
 from lexicone.studies import exp1, exp2, policy_gradient
@@ -106,9 +106,9 @@ def test_resume_of_a_finished_training_changes_nothing(folder, monkeypatch):
 KILLED = """
 import sys, tyro
 from rich.console import Console
-from lexicone.learning import _loop as pieces
+from lexicone.learning import _outer_loop
 from lexicone.cli._train import Train
-pieces._SAVE, pieces._PIECE = 0.0, 0.01
+_outer_loop._SAVE_SECONDS, _outer_loop._PIECE_SECONDS = 0.0, 0.01
 tyro.cli(Train).run(Console())
 """
 

@@ -5,7 +5,7 @@ from unittest import mock
 
 import pytest
 
-from lexicone.learning import _loop as pieces
+from lexicone.learning import _outer_loop as outer_loop
 
 
 class Killed(Exception):
@@ -15,7 +15,7 @@ class Killed(Exception):
 @contextmanager
 def killed_after(looks):
     """What is trained inside saves its state after every piece, and dies when it is looked at once more."""
-    left, in_pieces = iter(range(looks)), pieces._in_pieces
+    left, in_pieces = iter(range(looks)), outer_loop._in_pieces
 
     def fragile(run, total, go_on, save, show):
         def look(run):
@@ -26,7 +26,7 @@ def killed_after(looks):
         return in_pieces(run, total, go_on, save, look)
 
     with (
-        mock.patch.multiple(pieces, _in_pieces=fragile, _SAVE=0.0),
+        mock.patch.multiple(outer_loop, _in_pieces=fragile, _SAVE_SECONDS=0.0),
         pytest.raises(Killed),
     ):
         yield

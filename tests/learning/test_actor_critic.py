@@ -12,24 +12,16 @@ import pytest
 from lexicone.criteria._augment import augment
 from lexicone.learning._episodes import collect
 from lexicone.learning._networks import log_policy
-from lexicone.learning._result import problem_of
+from lexicone.learning._problem import model_problem
 from lexicone.learning._returns import Goal
 from lexicone.learning._train import train_many
-from lexicone.learning.algos import _estimates as standing
+from lexicone.learning.algos import _estimates as estimates
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
 SMALL = PPO(hidden=(), batch=32, max_steps=2, learning_rate=0.1, critic_rate=0.1)
 CHAIN = replace(SMALL, max_steps=3)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Compilation dominates here, and these programs are tiny."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def one_choice(*rewards):
@@ -54,7 +46,7 @@ def test_behind_a_threshold_out_of_reach_the_next_objective_has_its_turn(criteri
 
 def test_without_it_the_next_objective_is_left_to_chance(monkeypatch):
     never = jax.numpy.zeros(1, bool)
-    monkeypatch.setattr(standing, "level_off", lambda _, levels, aim, share: (levels, never))
+    monkeypatch.setattr(estimates, "find_stalled", lambda _, levels, aim, share: (levels, never))
     learner = replace(SMALL, criterion="expected", max_steps=4)  # another program
     (trained,) = train_many(
         one_choice((1, 0), (1, 1), (0, 5)), [(Order([2.0]), learner)], seeds=3, updates=150
@@ -85,7 +77,7 @@ def test_a_sum_of_rounded_rewards_meets_its_threshold():
 
 
 def test_critics_have_the_sizes_of_the_policy_or_their_own():
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     same = replace(SMALL, hidden=(3,)).init(problem, jax.random.key(0))
     assert (same.policy.widths, same.critics.networks.widths) == ((3,), (3,))
     own = replace(SMALL, hidden=(3,), critic_hidden=(), activation="relu")
@@ -97,7 +89,7 @@ def test_critics_have_the_sizes_of_the_policy_or_their_own():
 
 
 def test_less_is_asked_for_while_it_explores():
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     learner = replace(SMALL, criterion="episode", confidence=0.9, allowance=0.5, explore=0.4)
     state = learner.init(problem, jax.random.key(0))
     table = learner.log_policy(problem, state)
@@ -113,11 +105,11 @@ def test_less_is_asked_for_while_it_explores():
 
 def held_after(learner, limits, values):
     """Whether the objective counts as levelled off, after updates with these limits and estimates."""
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     levels = learner.init(problem, jax.random.key(0)).standing.levels
     reward, held = jax.numpy.ones((1, learner.batch, 2)), None
     shares = np.linspace(0, 0.99, len(values))
-    step = jax.jit(partial(standing.level_off, learner))
+    step = jax.jit(partial(estimates.find_stalled, learner))
     for share, limit, value in zip(shares, limits, values, strict=True):
         aim = Goal(reward, jax.numpy.array([value, 0.0]), jax.numpy.array([limit]))
         levels, held = step(levels, aim, jax.numpy.array(share))
@@ -147,7 +139,7 @@ def test_levelling_off_has_time_after_any_exploration(explore, held):
 def test_standing_error_and_correction_by_hand():
     """Two batches of an objective with threshold 0.5: what was estimated, how surely, and how far it is raised."""
     learner = replace(SMALL, batch=4, smoothing=0.5, correction=0.1)
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     state = learner.init(problem, jax.random.key(0))
     table = learner.log_policy(problem, state)
     sampled = collect(problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=2)
@@ -177,7 +169,7 @@ def certain(network, logits):
 
 def pushed(learner, logits, share):
     """How one step without any advantages moves the logits of the only choice."""
-    problem = problem_of(one_choice(*[(0, 0)] * len(logits)), None, Order([0.5]))
+    problem = model_problem(one_choice(*[(0, 0)] * len(logits)), None, Order([0.5]))
     state = learner.init(problem, jax.random.key(0))
     policy = certain(state.policy, logits)
     table, pull_back = jax.vjp(lambda policy: log_policy(policy, None), policy)
@@ -203,7 +195,7 @@ def test_the_barrier_pulls_at_actions_however_rare():
 
 
 def test_episodes_are_run_with_the_policy_not_with_its_mean():
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     state = SMALL.init(problem, jax.random.key(0))
     state = state._replace(
         policy=certain(state.policy, [20.0, 0.0]), average=certain(state.policy, [0.0, 20.0])
@@ -218,7 +210,7 @@ def test_episodes_are_run_with_the_policy_not_with_its_mean():
 @pytest.mark.parametrize("tail", [0.0, 0.25, 1.0])
 def test_what_is_learned_is_a_mean_of_the_last_parameters(tail):
     learner = replace(SMALL, tail=tail, epochs=1)
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     state, seen = learner.init(problem, jax.random.key(0)), []
     update = jax.jit(learner.update)
     for i in range(5):
@@ -263,7 +255,7 @@ def test_settings_that_make_no_sense(changes, message):
 
 
 def test_as_many_weights_as_objectives():
-    problem = problem_of(one_choice((1, 0), (0, 1)), None, Order([0.5]))
+    problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     learner = replace(SMALL, rule="linear", weights=(1.0, 2.0, 3.0))
     with pytest.raises(ValueError, match=r"^weights: the task has 2 objectives, got 3"):
         learner.init(problem, jax.random.key(0))

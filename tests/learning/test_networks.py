@@ -104,7 +104,7 @@ def test_no_dropout_draws_nothing():
 
 @pytest.mark.parametrize(("hidden", "few"), [((), 256), ((5, 3), 256), ((5,), 1)])
 def test_all_policy_gradients_in_one_pass_are_those_of_autodiff(hidden, few, monkeypatch):
-    monkeypatch.setattr(networks, "_FEW", few)
+    monkeypatch.setattr(networks, "_ONE_HOT_INPUTS", few)
     network = make(6, hidden, 4, activation="relu" if few > 1 else "tanh")
     rng = np.random.default_rng(0)
     states, actions = jnp.asarray(rng.integers(0, 6, 9)), jnp.asarray(rng.integers(0, 4, 9))

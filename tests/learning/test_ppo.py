@@ -1,4 +1,4 @@
-"""PPO and A2C, and PPO with every rule of `lexicone.baselines`: the probe ladder, and what `train` promises of them."""
+"""PPO and A2C, and PPO with every rule that combines gradients: the probe ladder, and what `train` promises of them."""
 
 import math
 from dataclasses import fields, replace
@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from lexicone.exact._solve import solve
-from lexicone.learning._compiled import advance
 from lexicone.learning._episodes import collect
-from lexicone.learning._result import load, problem_of
+from lexicone.learning._problem import model_problem
+from lexicone.learning._saved import load
 from lexicone.learning._train import train, train_many
+from lexicone.learning._train_model import advance
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
@@ -49,14 +50,6 @@ LEARNERS = {
 OURS = ("ppo", "a2c")
 UPDATES = 120
 ALWAYS = Order([-math.inf])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Compilation dominates here, and these programs are tiny."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
@@ -251,7 +244,7 @@ def test_epochs_are_steps_along_the_clipped_surrogate():
     given = {**SETTINGS, "learning_rate": rate, "batch": 16}
     rules = {"rule": "linear", "weights": weights, "optimizer": "sgd"}
     learner = PPO(**given, **rules, epochs=2, clip=clip)
-    problem = problem_of(chances(), np.eye(4), Order([0.5]))
+    problem = model_problem(chances(), np.eye(4), Order([0.5]))
     key = jax.random.key(2)
     state = jax.jit(learner.init)(problem, key)
     mean = jax.tree.map(lambda leaf: 3 * leaf[::-1], state.policy)  # plays no part in a step
@@ -312,12 +305,12 @@ def test_estimates_are_a_running_mean():
     ("changes", "message"),
     [
         ({"delta": 1.6}, r"^delta: must be at least 0 and below 1.5708, got 1.6"),
-        ({"gamma": 1.1}, r"^gamma: must be at least 0 and at most 1"),
+        ({"gamma": 1.1}, r"^gamma: must be between 0 and 1"),
         ({"learning_rate": -1.0}, r"^learning_rate: must be at least 0"),
         ({"entropy": math.nan}, r"^entropy: must be at least 0"),
         ({"barrier": -0.1}, r"^barrier: must be at least 0"),
-        ({"tail": 1.5}, r"^tail: must be at least 0 and at most 1"),
-        ({"confidence": 1.5}, r"^confidence: must be at least 0 and at most 1"),
+        ({"tail": 1.5}, r"^tail: must be between 0 and 1, got 1.5"),
+        ({"confidence": 1.5}, r"^confidence: must be between 0 and 1, got 1.5"),
         ({"buffer": -0.1}, r"^buffer: must be at least 0"),
         ({"batch": 0}, r"^batch: must be a whole number of at least 1, got 0"),
         ({"max_steps": 0}, r"^max_steps: must be a whole number of at least 1"),
@@ -334,7 +327,7 @@ def test_mistakes_are_named(learner, changes, message):
     ("make", "message"),
     [
         (lambda: PPO(epochs=0), r"^epochs: must be a whole number of at least 1, got 0$"),
-        (lambda: PPO(clip=1.0), r"^clip: must be between 0 and 1, got 1.0$"),
+        (lambda: PPO(clip=1.0), r"^clip: must be above 0 and below 1, got 1.0$"),
         (lambda: A2C(critic_steps=0), r"^critic_steps: must be a whole number .* got 0$"),
     ],
 )

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicone.learning._returns import advantages, discounted_sums, goal, nearly, normalized
+from lexicone.learning._returns import (
+    advantages,
+    allow_rounding,
+    discounted_sums,
+    make_goal,
+    normalized,
+)
 
 sums = jax.jit(discounted_sums)
 aims = jax.jit(goal, static_argnames="criterion")
@@ -86,7 +92,7 @@ def test_constant_credit_normalizes_to_nothing():
 
 def test_expected_thresholds_leave_rewards_alone():
     reward, _, _ = short_episodes()
-    aim = goal(reward, jnp.array([5.0]))
+    aim = make_goal(reward, jnp.array([5.0]))
     np.testing.assert_array_equal(aim.reward, reward)
     np.testing.assert_array_equal(aim.values, reward.sum(axis=0).mean(axis=0))
     np.testing.assert_allclose(aim.limits, [5.0], rtol=1e-5)
@@ -95,16 +101,16 @@ def test_expected_thresholds_leave_rewards_alone():
 @pytest.mark.parametrize("criterion", ["expected", "episode"])
 def test_rounding_does_not_miss_a_threshold(criterion):
     reward = jnp.full((3, 1, 2), -0.1)
-    aim = goal(reward, jnp.array([-0.3]), criterion, 1.0)
+    aim = make_goal(reward, jnp.array([-0.3]), criterion, 1.0)
     assert reward.sum(axis=0)[0, 0] < -0.3
     assert aim.values[0] >= aim.limits[0]
-    higher = goal(reward, jnp.array([-0.29]), criterion, 1.0)
+    higher = make_goal(reward, jnp.array([-0.29]), criterion, 1.0)
     assert higher.values[0] < higher.limits[0]
 
 
 def test_a_tolerance_leaves_infinity_alone():
     ends = jnp.array([-math.inf, math.inf])
-    np.testing.assert_array_equal(nearly(ends), ends)
+    np.testing.assert_array_equal(allow_rounding(ends), ends)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([-3.0, -0.5, 0.0, 1.0, 4.0]))
@@ -123,9 +129,9 @@ def test_episode_thresholds_pay_the_clipped_return(seed, threshold):
 
 def test_episode_thresholds_may_be_infinite():
     reward, _, _ = short_episodes()
-    never = goal(reward, jnp.array([math.inf]), "episode")
+    never = make_goal(reward, jnp.array([math.inf]), "episode")
     np.testing.assert_allclose(never.reward, reward)
     assert never.values[0] == 0
-    always = goal(reward, jnp.array([-math.inf]), "episode")
+    always = make_goal(reward, jnp.array([-math.inf]), "episode")
     assert not np.any(always.reward[..., 0])
     assert always.values[0] == 1

@@ -115,7 +115,7 @@ class Evaluate:
     def run(self, console: Console) -> None:
         """Evaluates and prints."""
         check_range("--episodes", self.episodes, 1)
-        from lexicone.learning._result import load
+        from lexicone.learning._saved import load
 
         trained = load(self.path / _FILE if self.path.is_dir() else self.path)
         results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
@@ -130,7 +130,7 @@ class Evaluate:
 
 def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None = None) -> Any:
     """The learner that the command line describes."""
-    from lexicone.learning._result import LEARNERS
+    from lexicone.learning.algos._registry import LEARNERS
 
     known = {key.lower(): key for key in LEARNERS}
     if name.lower() not in known:
@@ -198,22 +198,22 @@ def _find(task: str, options: tuple[str, ...], thresholds: tuple[float, ...]) ->
     if _is_model(task):
         mdp = build(task, options)
         return mdp, make_order(mdp, thresholds, task)
-    from lexicone.learning._environments import UnknownEnvironment, open_world, source_of
+    from lexicone.learning._environments import UnknownEnvironment, open_env, source_of
 
     try:
-        source = source_of(task, **_read_options(options))
-        count = open_world(source).facts.objectives
+        env = open_env(source_of(task, **_read_options(options)))
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
             f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
             f"{str(error).removeprefix('task: ')}"
         ) from None
+    count = env.facts.objectives
     if len(thresholds) != count - 1:
         raise ValueError(
             f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
             f"got {len(thresholds)}"
         )
-    return source, Order(thresholds)
+    return env, Order(thresholds)
 
 
 def _is_model(task: str) -> bool:
@@ -239,7 +239,7 @@ def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
 def _solve(trained: Any) -> Any:
     """The exact optimum of a model; None for an environment."""
     from lexicone.exact._solve import solve
-    from lexicone.learning._result import Trained
+    from lexicone.learning._result_model import Trained
 
     return solve(trained.mdp, trained.order) if isinstance(trained, Trained) else None
 

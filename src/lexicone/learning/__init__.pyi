@@ -1,12 +1,12 @@
 from ._episodes import Episodes as Episodes
-from ._episodes import Problem as Problem
 from ._episodes import collect as collect
 from ._learner import Learner as Learner
-from ._result import Trained as Trained
-from ._result import load as load
+from ._problem import Problem as Problem
+from ._result import Evaluation as Evaluation
 from ._result_env import EnvPolicy as EnvPolicy
 from ._result_env import TrainedEnv as TrainedEnv
-from ._run import Evaluation as Evaluation
+from ._result_model import Trained as Trained
+from ._saved import load as load
 from ._train import train as train
 from ._train import train_many as train_many
 from .algos import A2C as A2C

@@ -16,16 +16,18 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from lexicone._base.checkpoint import digest
+from lexicone.learning._problem import Sizes
 
 __all__ = [
     "Env",
-    "Facts",
-    "Source",
+    "EnvFacts",
+    "EnvSource",
+    "OpenedEnv",
     "UnknownEnvironment",
-    "World",
     "check_finite",
     "copies",
-    "open_world",
+    "open_env",
+    "open_task",
     "read_reward",
     "read_row",
     "source_of",
@@ -55,7 +57,7 @@ class Env(Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class EnvSource:
     """Where copies of an environment come from."""
 
     make: Callable[[], Any]
@@ -65,7 +67,7 @@ class Source:
     """Of ``gymnasium.make``, beside the id."""
 
 
-class Facts(NamedTuple):
+class EnvFacts(NamedTuple):
     """What is known of an environment, as JSON can hold it: two that agree in it are taken for the same."""
 
     environment: str
@@ -82,20 +84,27 @@ class Facts(NamedTuple):
     first_steps: str
     """A digest of what the first steps show and pay; "vary" where the same seed gives others each time."""
 
+    @property
+    def sizes(self) -> Sizes:
+        """Of networks for it."""
+        return Sizes(self.inputs, self.actions, self.objectives)
+
 
 @dataclass(frozen=True)
-class World:
-    """An environment that was looked at: it can be learned in."""
+class OpenedEnv:
+    """An environment that was opened once and looked at: it can be learned in."""
 
-    facts: Facts
-    source: Source
+    facts: EnvFacts
+    source: EnvSource
+    features: Callable[[Any], Any] | None
+    """The user's function from an observation to a vector."""
     see: Callable[[Any], np.ndarray]
     """What networks see of an observation."""
 
 
-def source_of(task: Any, **options: Any) -> Source:
+def source_of(task: Any, **options: Any) -> EnvSource:
     """Where environments come from, for whatever `train` takes as its task; ``options`` are for an id."""
-    if isinstance(task, Source):
+    if isinstance(task, EnvSource):
         return task
     if not (isinstance(task, str | Env) or callable(task)):
         raise ValueError(
@@ -105,9 +114,9 @@ def source_of(task: Any, **options: Any) -> Source:
     gymnasium = _gymnasium()
     if isinstance(task, str):
         make = lambda: _make_known(gymnasium, task, options)  # noqa: E731
-        return Source(make, task, options)
+        return EnvSource(make, task, options)
     if callable(task):
-        return Source(task)
+        return EnvSource(task)
     if not isinstance(task, gymnasium.Env):
         raise ValueError(f"task: expected a gymnasium.Env, got {type(task).__name__}")
     env: Any = task
@@ -126,11 +135,24 @@ def source_of(task: Any, **options: Any) -> Source:
                 f"task: {name} cannot be made anew from its spec ({error}); give a function that makes one"
             ) from None
 
-    return Source(copy)
+    return EnvSource(copy)
 
 
-def open_world(source: Source, features: Any = None, objectives: int | None = None) -> World:
-    """Make one environment, look at its spaces, and try a few steps: mistakes are told here, before any work.
+def open_task(task: Any, features: Any, objectives: int) -> OpenedEnv:
+    """The environment that `train` was given, opened unless it was before."""
+    if not isinstance(task, OpenedEnv):
+        return open_env(source_of(task), features, objectives)
+    if features is not None:
+        raise ValueError("features: give them when the environment is opened")
+    if task.facts.objectives != objectives:
+        raise ValueError(
+            f"order: has {objectives} objectives, and {task.facts.environment} has {task.facts.objectives}"
+        )
+    return task
+
+
+def open_env(source: EnvSource, features: Any = None, objectives: int | None = None) -> OpenedEnv:
+    """Make one environment, look at its spaces, and try a few steps: mistakes show here, before any work.
 
     ``features`` is a function from an observation to a vector; by default observations are flattened. ``objectives`` is
     how long rewards should be.
@@ -153,7 +175,7 @@ def open_world(source: Source, features: Any = None, objectives: int | None = No
         first = int(space.start)
         actions = range(first, first + int(space.n))
         trace, again = (_try(env, see, actions, name, objectives) for _ in range(2))
-        facts = Facts(
+        facts = EnvFacts(
             name,
             source.id,
             source.options,
@@ -167,26 +189,26 @@ def open_world(source: Source, features: Any = None, objectives: int | None = No
         )
     finally:
         env.close()
-    return World(facts, source, see)
+    return OpenedEnv(facts, source, features, see)
 
 
 @contextmanager
-def copies(world: World, count: int) -> Iterator[list[Any]]:
+def copies(opened: OpenedEnv, count: int) -> Iterator[list[Any]]:
     """So many environments, closed at the end."""
     made: list[Any] = []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were shown when it was looked at
-            made.extend(world.source.make() for _ in range(count))
+            made.extend(opened.source.make() for _ in range(count))
         yield made
     finally:
         for env in made:
             env.close()
 
 
-def read_row(world: World, observation: Any) -> np.ndarray:
+def read_row(opened: OpenedEnv, observation: Any) -> np.ndarray:
     """What networks see of an observation, ``[D]``."""
-    row, facts = world.see(observation), world.facts
+    row, facts = opened.see(observation), opened.facts
     if row.shape != (facts.inputs,):
         raise ValueError(
             f"task: {facts.environment} showed {row.size} numbers at one time and {facts.inputs} at another; "

@@ -18,16 +18,17 @@ from lexicone.models._simulation import Environment, draw_index
 __all__ = [
     "RUNS",
     "Episodes",
-    "Problem",
-    "Sizes",
     "collect",
     "collect_with",
     "spread_credit",
+    "sum_by_state",
     "sum_over_steps",
     "visits",
 ]
 
-_FEW = 4096  # entries of a table
+_SMALL_TABLE = (
+    4096  # entries up to which a product with zeros and ones is faster than adding one by one
+)
 _BLOCK = 32  # steps
 
 RUNS = "runs"
@@ -36,33 +37,6 @@ RUNS = "runs"
 With it the runs agree when to stop. Without it the result is the same, but JAX then copies every recorded step at every
 step, to keep runs that have ended as they were.
 """
-
-
-class Sizes(NamedTuple):
-    """Of what goes into networks and comes out of them."""
-
-    inputs: int
-    actions: int
-    objectives: int
-
-
-class Problem(NamedTuple):
-    """What a learner works on; a pytree, and all of it may be traced."""
-
-    env: Environment
-    """The model. Without one, where episodes come from elsewhere, a model of 0 states."""
-    features: Float[Array, "S D"] | None
-    """What networks see of each state; None for one-hot vectors."""
-    thresholds: Float[Array, " thresholds"]
-    scale: Float[Array, " K"]
-    """The largest reward of each objective, as far as it is known beforehand."""
-
-    @property
-    def sizes(self) -> Sizes:
-        """Known also while the rest is traced."""
-        states, actions, _, objectives = self.env.reward.shape
-        inputs = states if self.features is None else self.features.shape[1]
-        return Sizes(inputs, actions, objectives)
 
 
 class Episodes(NamedTuple):
@@ -165,13 +139,13 @@ def spread_credit(
 ) -> Float[Array, "K S A"]:
     """The derivative of ``Σ_t ln π(a_t|s_t)·credit_t`` by the table ``ln π``, for each of the K credits.
 
-    Pulled back through the network (`gradients.pull_back_all`) this makes all K policy gradients.
+    Pulled back through the network (`pull_back_all`) this makes all K policy gradients.
     """
     num_actions, size = log_table.shape[1], log_table.size
     credit = jnp.where(episodes.alive[..., None], credit, 0.0)
     index = (episodes.state * num_actions + episodes.action).reshape(-1)
     flat = credit.reshape(-1, credit.shape[-1])
-    if size <= _FEW:  # a product with zeros and ones is then much faster than adding one by one
+    if size <= _SMALL_TABLE:
         totals = flat.T @ jax.nn.one_hot(index, size, dtype=flat.dtype)
     else:
         totals = jnp.zeros((flat.shape[1], size), flat.dtype).at[:, index].add(flat.T)
@@ -180,9 +154,16 @@ def spread_credit(
 
 def visits(episodes: Episodes, log_table: Float[Array, "S A"]) -> Float[Array, " S"]:
     """How often each state was acted in."""
-    anyhow = episodes._replace(action=jnp.zeros_like(episodes.action))
     taken = episodes.alive.astype(log_table.dtype)[..., None]
-    return spread_credit(anyhow, taken, log_table[:, :1])[0, :, 0]
+    return sum_by_state(episodes, taken, log_table)[0]
+
+
+def sum_by_state(
+    episodes: Episodes, credit: Float[Array, "T N K"], log_table: Float[Array, "S A"]
+) -> Float[Array, "K S"]:
+    """The sum of each of K credits over the steps in each state, whatever was done there."""
+    one_action = episodes._replace(action=jnp.zeros_like(episodes.action))
+    return spread_credit(one_action, credit, log_table[:, :1])[..., 0]
 
 
 def sum_over_steps(

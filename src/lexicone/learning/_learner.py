@@ -18,67 +18,49 @@ Every step of such episodes is a state of its own: ``problem.features`` has a ro
 then a row for the state in which each episode stopped. ``key`` is the same for `learn` and the `act` before it.
 
 `update` is called under ``jit`` and ``vmap``: no Python branches on data. Its metrics are a dictionary of numbers or
-arrays of fixed shape; `progress_metrics` makes the usual ones. Inside, the traced fields of ``self`` are tracers.
+arrays of fixed shape; `progress_metrics` makes the usual ones. To JAX a learner is a pytree (`as_pytree`): its traced
+fields are the leaves, and so tracers inside of `update`; all other fields are constants of the program.
 """
 
-import copy
 import dataclasses
-import math
-from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, runtime_checkable
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from lexicone._base.checks import check_whole
 from lexicone.directions._find_direction import Direction, Reason, find_direction
 from lexicone.directions._gradients import pair_cosines
-from lexicone.learning._episodes import Episodes, Problem
-from lexicone.learning._returns import nearly
+from lexicone.learning._episodes import Episodes
+from lexicone.learning._problem import Problem
+from lexicone.learning._returns import allow_rounding
 
 __all__ = [
     "Activation",
+    "AnyLearner",
+    "EnvLearner",
     "Learner",
     "OnNone",
     "Optimizer",
-    "check_choices",
-    "check_numbers",
+    "as_pytree",
+    "check_learner",
     "choose_direction",
-    "join",
     "make_optimizer",
     "progress_metrics",
-    "split",
+    "with_arrays",
 ]
 
 Activation = Literal["relu", "tanh"]
 Optimizer = Literal["adam", "sgd", "rmsprop"]
 OnNone = Literal["skip", "gradient", "first"]
 _OPTIMIZERS = {"adam": optax.adam, "sgd": optax.sgd, "rmsprop": optax.rmsprop}
-_RANGES = {  # low, high, and whether high itself is allowed; low is, where it is not 0 that would divide
-    "delta": (0.0, math.pi / 2, False),
-    "gamma": (0.0, 1.0, True),
-    "learning_rate": (0.0, math.inf, False),
-    "buffer": (0.0, math.inf, False),
-    "correction": (0.0, math.inf, False),
-    "confidence": (0.0, 1.0, True),
-    "allowance": (0.0, 1.0, True),
-    "entropy": (0.0, math.inf, False),
-    "barrier": (0.0, math.inf, False),
-    "tail": (0.0, 1.0, True),
-    "dropout": (0.0, 1.0, False),
-    "decay": (0.0, 1.0, True),
-    "smoothing": (0.0, 1.0, False),
-    "critic_rate": (0.0, math.inf, False),
-    "penalty": (0.0, math.inf, False),
-    "multiplier_rate": (0.0, math.inf, False),
-}
 
 
 @runtime_checkable
-class Learner(Protocol):
-    """See the module's docstring."""
+class AnyLearner(Protocol):
+    """What all learners have: see the module's docstring."""
 
     traced: ClassVar[tuple[str, ...]]
 
@@ -96,81 +78,76 @@ class Learner(Protocol):
         """The state before the first update."""
         ...
 
+    def log_policy(self, problem: Problem, state: Any) -> Float[Array, "S A"]:
+        """``ln π`` of every state, as it is evaluated."""
+        ...
+
+
+@runtime_checkable
+class Learner(AnyLearner, Protocol):
+    """A learner for models."""
+
     def update(
         self, problem: Problem, state: Any, key: Any, share: Array
     ) -> tuple[Any, dict[str, Array]]:
         """One update."""
         ...
 
-    def log_policy(self, problem: Problem, state: Any) -> Float[Array, "S A"]:
-        """``ln π`` of every state, as it is evaluated."""
+
+@runtime_checkable
+class EnvLearner(AnyLearner, Protocol):
+    """A learner for environments that are Python code."""
+
+    def act(
+        self, state: Any, features: Float[Array, "N D"], key: Any, time: Any
+    ) -> Float[Array, "N A"]:
+        """``ln π`` with which N episodes are acted in at one time."""
+        ...
+
+    def learn(
+        self, problem: Problem, state: Any, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[Any, dict[str, Array]]:
+        """One update from episodes."""
         ...
 
 
-def split(learner: Any) -> tuple[Any, dict[str, float]]:
-    """The form of a learner, for which a program is compiled, and its traced numbers."""
-    numbers = {name: float(getattr(learner, name)) for name in learner.traced}
-    return join(learner, dict.fromkeys(learner.traced, 0.0)), numbers
+def check_learner(learner: Any, *methods: str) -> None:
+    """A ValueError unless it has what any learner has, and these methods. Its class becomes a pytree."""
+    shared = ("traced", "batch", "max_steps", "init", "log_policy")
+    missing = [name for name in (*shared, *methods) if not hasattr(learner, name)]
+    if missing:
+        raise ValueError(f"learner: {learner!r} has no {', '.join(missing)}")
+    if not dataclasses.is_dataclass(learner):
+        raise ValueError(f"learner: {learner!r} is not a dataclass")
+    as_pytree(learner)
 
 
-def join(form: Any, numbers: dict[str, Any]) -> Any:
-    """The learner with these numbers, or tracers of them, in place of its own."""
-    whole = copy.copy(form)
-    for name, value in numbers.items():
-        object.__setattr__(whole, name, value)
-    return whole
+def as_pytree(learner: Any) -> None:
+    """Make the learner's class a pytree, unless it is one: traced fields are leaves, the others part of the structure.
 
-
-def check_numbers(learner: Any) -> None:
-    """Raise a ValueError for a setting of the wrong type or out of its range; lists become tuples.
-
-    Types are those of the fields. Ranges go by name, and fields that a learner does not have are passed over.
+    JAX puts learners together again with tracers in them, and past ``__init__``: what that checks is what people write.
+    (``jax.tree_util.register_dataclass`` goes through it.)
     """
-    for field in dataclasses.fields(learner):
-        settled = _settle(field.name, field.type, getattr(learner, field.name))
-        object.__setattr__(learner, field.name, settled)
-    names = {field.name for field in dataclasses.fields(learner)}
-    for name in sorted(names & set(_RANGES)):
-        low, high, closed = _RANGES[name]
-        value = getattr(learner, name)
-        if not (low <= value < high or (closed and value == high)):
-            end = f"at most {high:g}" if closed else f"below {high:.5g}"
-            raise ValueError(f"{name}: must be at least {low:g} and {end}, got {value}")
-    if "temperature" in names and not 0 < learner.temperature < math.inf:
-        raise ValueError(f"temperature: must be positive and finite, got {learner.temperature}")
+    if not jax.tree_util.all_leaves([learner]):
+        return
+    kind, traced = type(learner), tuple(learner.traced)
+    fixed = tuple(f.name for f in dataclasses.fields(kind) if f.name not in traced)
+
+    def flatten(learner: Any) -> tuple[Iterable[Any], tuple[Any, ...]]:
+        return [getattr(learner, n) for n in traced], tuple(getattr(learner, n) for n in fixed)
+
+    def unflatten(constants: tuple[Any, ...], leaves: Iterable[Any]) -> Any:
+        again = object.__new__(kind)
+        for name, value in zip((*fixed, *traced), (*constants, *leaves), strict=True):
+            object.__setattr__(again, name, value)
+        return again
+
+    jax.tree_util.register_pytree_node(kind, flatten, unflatten)
 
 
-def _settle(name: str, kind: Any, value: Any) -> Any:
-    """A setting as a plain number, switch or tuple; whole numbers are counts, of at least 1."""
-    if kind is bool:
-        if not isinstance(value, bool):
-            raise ValueError(f"{name}: must be True or False, got {value!r}")
-    elif kind is int:
-        check_whole(**{name: value})
-        return int(value)
-    elif kind is float:
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise ValueError(f"{name}: must be a number, got {value!r}")
-        return float(value)
-    elif get_origin(kind) is tuple:
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: must be a tuple of numbers, got {value!r}")
-        one = get_args(kind)[0]
-        value = tuple(_settle(f"{name}[{i}]", one, entry) for i, entry in enumerate(value))
-        if not all(map(math.isfinite, value)):
-            raise ValueError(f"{name}: must be finite, got {value}")
-    elif value is not None and type(None) in get_args(kind):
-        return _settle(name, get_args(kind)[0], value)
-    return value
-
-
-def check_choices(learner: Any, **choices: Any) -> None:
-    """Raise a ValueError for a setting that is none of its ``Literal`` type."""
-    for name, kinds in choices.items():
-        if getattr(learner, name) not in get_args(kinds):
-            raise ValueError(
-                f"{name}: expected one of {', '.join(get_args(kinds))}, got {getattr(learner, name)!r}"
-            )
+def with_arrays(learners: Sequence[Any], dtype: Any) -> Any:
+    """Learners that differ in traced numbers only as one learner, whose traced fields are arrays ``[N]``."""
+    return jax.tree.map(lambda *each: jnp.asarray([float(n) for n in each], dtype), *learners)
 
 
 def make_optimizer(learner: Any) -> optax.GradientTransformation:
@@ -216,7 +193,7 @@ def progress_metrics(
     """What every learner reports of an update; `Trained.history` says what the entries are."""
     returns = episodes.returns
     dtype = returns.dtype
-    met = returns[:, :-1] >= jnp.broadcast_to(nearly(thresholds), returns[:, :-1].shape)
+    met = returns[:, :-1] >= jnp.broadcast_to(allow_rounding(thresholds), returns[:, :-1].shape)
     return {
         "returns": jnp.mean(returns, axis=0),
         "satisfied": jnp.mean(met.astype(dtype), axis=0),

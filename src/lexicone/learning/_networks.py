@@ -32,7 +32,9 @@ __all__ = [
 Inputs = Float[Array, "M D"] | Int[Array, " M"] | None
 """Features, numbers of states, or all states."""
 _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
-_FEW = 256  # states up to which a product with one-hot rows is faster than adding one by one
+_ONE_HOT_INPUTS = (
+    256  # states up to which a product with one-hot rows is faster than adding one by one
+)
 _LEVELS = 2**16  # dropout compares 16 random bits: two decisions from 32
 
 
@@ -61,7 +63,7 @@ class Layer(eqx.Module):
         bias = jnp.sum(weighted, axis=2)
         if not jnp.issubdtype(inputs.dtype, jnp.integer):
             return Layer(weighted @ inputs, bias)
-        if size > _FEW:
+        if size > _ONE_HOT_INPUTS:
             columns = jnp.zeros((*bias.shape, size), bias.dtype)
             return Layer(columns.at[:, :, inputs].add(weighted), bias)
         marks = jax.nn.one_hot(inputs, size, dtype=errors.dtype, axis=0)

@@ -1,10 +1,11 @@
-"""What `train` returns for a model: policies, their values and gaps to the exact optimum; and how files are read."""
+"""What a training leaves, on a model (`Trained`) or in an environment (`TrainedEnv`): runs, their history, a file."""
 
 import dataclasses
 import math
 import os
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,232 +13,134 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base import checkpoint
-from lexicone._base.checks import check_whole
-from lexicone.learning._arguments import check_features
-from lexicone.learning._episodes import Problem
-from lexicone.learning._run import (
-    Entries,
-    Evaluation,
-    Training,
-    judge_episodes,
-    probabilities,
-    read_run,
-    reading,
-)
-from lexicone.learning.algos import A2C, PPO, Reinforce
-from lexicone.models._evaluation import evaluate
-from lexicone.models._layout import Layout
-from lexicone.models._mdp import MDP
-from lexicone.models._simulation import environment, simulate
-from lexicone.order import Order, as_order
+from lexicone.learning._problem import Problem
+from lexicone.learning._returns import allow_rounding
+from lexicone.learning._runs import Runs, named_leaves
+from lexicone.order import Order
 
-__all__ = ["LEARNERS", "Trained", "load", "problem_of"]
+__all__ = ["Evaluation", "TrainingResult", "judge_episodes", "probabilities"]
 
-LEARNERS = {"A2C": A2C, "PPO": PPO, "Reinforce": Reinforce}
-"""Learners that a file can name; another one is handed to `load`."""
-_TABLES = ("next_state", "probability", "reward", "initial", "terminal")
+
+class Evaluation(NamedTuple):
+    """E episodes with the policy of each of N seeds."""
+
+    returns: Float[np.ndarray, "N E K"]
+    lengths: Int[np.ndarray, "N E"]
+    terminated: Bool[np.ndarray, "N E"]
+    satisfied: Float[np.ndarray, "N K-1"]
+    """The share of episodes that meet each threshold."""
+    success: Float[np.ndarray, " N"]
+    """The share of episodes that meet all thresholds."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class Trained(Training):
-    """N runs of a learner on a model."""
+class TrainingResult:
+    """N runs of a learner, which differ in their seed, finished or not: what `Trained` and `TrainedEnv` share."""
 
-    mdp: MDP
-    features: Float[np.ndarray, "S D"] | None
-
-    @property
-    def policies(self) -> Float[np.ndarray, "N S A"]:
-        """Every seed's policy as probabilities, dropout off. A ValueError names seeds that `diverged`."""
-        self._check_numbers(range(self.seeds))
-        return self._tables
-
-    def policy(self, seed: int = 0) -> Float[np.ndarray, "S A"]:
-        """One seed's policy as probabilities."""
-        self._check_seed(seed)
-        return self._tables[seed]
-
-    @cached_property
-    def diverged(self) -> Bool[np.ndarray, " N"]:
-        """As for any `Training`; or the seeds whose parameters are too large to make a policy."""
-        return super().diverged | np.isnan(self._tables).any(axis=(1, 2))
-
-    @cached_property
-    def _tables(self) -> Float[np.ndarray, "N S A"]:
-        problem = problem_of(self.mdp, self.features, self.order)
-        of_all = jax.jit(jax.vmap(lambda state: self.learner.log_policy(problem, state)))
-        return probabilities(of_all(self.run.states))
-
-    def evaluate(
-        self,
-        episodes: int = 100,
-        *,
-        greedy: bool = False,
-        seed: int = 0,
-        max_steps: int | None = None,
-        policies: Any = None,
-    ) -> Evaluation:
-        """Run each seed's policy for ``episodes`` episodes, by sampling its actions or greedily.
-
-        Greedy actions can go round in circles where nothing rewards speed. ``max_steps`` is the learner's cap unless
-        given. ``policies`` evaluates other tables ``[N,S,A]``, such as those of `snapshots`.
-        """
-        tables = self.policies if policies is None else np.asarray(policies)
-        tables = _most_probable(tables) if greedy else tables
-        cap = self.learner.max_steps if max_steps is None else max_steps
-        key = jax.random.key(seed)
-        runs = [
-            simulate(self.mdp, table, episodes, seed=jax.random.fold_in(key, i), max_steps=cap)
-            for i, table in enumerate(tables)
-        ]
-        return judge_episodes(
-            self.order,
-            np.stack([run.returns for run in runs]),
-            np.stack([run.lengths for run in runs]),
-            np.stack([run.terminated for run in runs]),
-        )
-
-    def values(
-        self, gamma: float = 1.0, *, horizon: int | float | None = None, greedy: bool = False
-    ) -> Float[np.ndarray, "N K"]:
-        """The exact expected returns of every seed's policy, sampled or greedy, within the steps of an episode.
-
-        ``horizon`` is how many steps count: the learner's ``max_steps`` unless given, and with ``math.inf`` all. A
-        policy that reaches its goal some day, but in few episodes, has the goal's full value only without an end.
-        """
-        steps = self.learner.max_steps if horizon is None else horizon
-        if steps != math.inf:
-            check_whole(horizon=steps)
-        count = None if steps == math.inf else int(steps)
-        tables = _most_probable(self.policies) if greedy else self.policies
-        return np.stack([evaluate(self.mdp, table, gamma, count) for table in tables])
-
-    def gap(
-        self,
-        exact: Any,
-        gamma: float | None = None,
-        *,
-        horizon: int | float | None = None,
-        greedy: bool = False,
-    ) -> Float[np.ndarray, "N K"]:
-        """How far every seed's exact values stay behind a `Solution` (or its values), both clipped at thresholds.
-
-        ``horizon`` and ``greedy`` are those of `values`: by default what an episode of the training can earn. The
-        solution's own values have no such end; where its policy takes longer than that, even that policy has a gap.
-        """
-        if gamma is None:
-            gamma = float(getattr(exact, "gamma", 1.0))
-        best = np.asarray(getattr(exact, "values", exact), dtype=float)
-        values = self.values(gamma, horizon=horizon, greedy=greedy)
-        return np.asarray(self.order.gap(values, best))
+    order: Order
+    learner: Any
+    key: tuple[int, ...]
+    updates: int
+    """How many the training was meant to have; ``run.update`` are done."""
+    every: int
+    """Updates per row of the history."""
+    run: Runs
 
     @property
-    def snapshots(self) -> tuple[Int[np.ndarray, " P"], Float[np.ndarray, "P N S A"]]:
-        """Policies along the way: after how many updates, and the probabilities."""
-        count = self.run.snapshots.shape[0]
-        times = -(-np.arange(1, count + 1) * self.updates // max(1, count))
-        taken = times <= int(self.run.update)
-        return times[taken], probabilities(np.asarray(self.run.snapshots)[taken])
+    def problem(self) -> Problem:
+        """What the learner worked on."""
+        raise NotImplementedError
+
+    @property
+    def seeds(self) -> int:
+        """N."""
+        return next(iter(self.run.log.values())).shape[1]
+
+    @cached_property
+    def history(self) -> dict[str, np.ndarray]:
+        """What happened, in L rows of ``every`` updates each (the last row may have fewer); means over the row.
+
+        ``update`` and ``episodes`` ``[L]``, and ``steps`` ``[N,L]``: how many there were by the end of the row.
+        ``returns`` ``[N,L,K]``: of the episodes that were learned from, as the policy of that time acted.
+        ``satisfied`` ``[N,L,K−1]``: the share of them that met each threshold. ``terminated``: the share that reached
+        an end. ``improved`` ``[N,L,K]``: how often each objective was the one to improve. ``found`` ``[N,L]``: how
+        often there was a direction.
+        ``cosines`` ``[N,L,K(K−1)/2]``: of the angles between gradients (0,1), (0,2), …, (1,2), … And whatever else
+        the learner reports.
+        """
+        done = int(self.run.update)
+        rows = math.ceil(done / self.every)
+        ends = np.minimum(np.arange(1, rows + 1) * self.every, done)
+        sizes = np.diff(ends, prepend=0)
+        history = {"update": ends, "episodes": ends * self.learner.batch}
+        for name, sums in self.run.log.items():
+            part = np.moveaxis(np.asarray(sums, dtype=float)[:rows], 0, 1)
+            if name == "steps":
+                history[name] = np.cumsum(part, axis=1).round().astype(np.int64)
+            else:
+                history[name] = part / sizes.reshape(1, rows, *[1] * (part.ndim - 2))
+        return history
 
     @property
     def identity(self) -> dict[str, Any]:
-        """As for any `Training`, and the model."""
-        tables = self._task_arrays()
-        tables.pop("mdp.layout", None)
-        layout = self.mdp.layout
+        """All that decides the numbers, as JSON can hold it; two trainings that agree in it have the same result."""
         return {
-            **super().identity,
-            "model": checkpoint.digest(tables),
-            "model_names": {
-                name: getattr(self.mdp, name)
-                for name in ("state_names", "action_names", "objective_names")
-            },
-            "map": None if layout is None else layout.rows,
-            "map_labels": None if layout is None else layout.labels,
+            "learner": type(self.learner).__name__,
+            "settings": dataclasses.asdict(self.learner),
+            "thresholds": [str(t) for t in self.order.thresholds],
+            "names": self.order.names,
+            "break_ties": self.order.break_ties,
+            "key": list(self.key),
+            "seeds": self.seeds,
+            "updates": self.updates,
+            "every": self.every,
+            "snapshots": self.run.snapshots.shape[0],
+            "precision": str(np.asarray(self.run.snapshots).dtype),
         }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file, whole or not at all; `load` reads it."""
+        arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(self.run)}
+        facts = {**self.identity, "done": int(self.run.update)}
+        checkpoint.write(path, arrays | self._task_arrays(), facts)
 
     def _task_arrays(self) -> dict[str, np.ndarray]:
-        arrays = {f"mdp.{name}": getattr(self.mdp, name) for name in _TABLES}
-        if self.mdp.layout is not None:
-            arrays["mdp.layout"] = self.mdp.layout.positions
-        if self.features is not None:
-            arrays["features"] = np.asarray(self.features)
-        return arrays
+        return {}
+
+    @cached_property
+    def diverged(self) -> Bool[np.ndarray, " N"]:
+        """The seeds whose parameters are no numbers any more (NaN): steps were too long. They have no policy."""
+        broken = np.zeros(self.seeds, dtype=bool)
+        for leaf in map(np.asarray, jax.tree.leaves(self.run.states)):
+            broken |= np.isnan(leaf.reshape(self.seeds, -1)).any(axis=1)
+        return broken
+
+    def _check_seed(self, seed: int) -> None:
+        if not 0 <= seed < self.seeds:
+            raise ValueError(f"seed: expected 0 to {self.seeds - 1}, got {seed}")
+        self._check_numbers([seed])
+
+    def _check_numbers(self, seeds: Iterable[int]) -> None:
+        """A ValueError if the policies of some of these seeds are not numbers."""
+        lost = [str(seed) for seed in seeds if self.diverged[seed]]
+        if lost:
+            raise ValueError(
+                f"learner: the training of seed {', '.join(lost)} diverged: its parameters are not numbers any more; "
+                "a smaller learning_rate may help"
+            )
 
 
-def load(
-    path: str | os.PathLike[str], learner: Any = None, *, task: Any = None, features: Any = None
-) -> Any:
-    """A `Trained` or a `TrainedEnv` from a file, finished or not.
+def judge_episodes(order: Order, returns: Any, lengths: Any, terminated: Any) -> Evaluation:
+    """What E episodes of each of N seeds say about the thresholds.
 
-    For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
-    is made again; any other one is needed as ``task`` before its policies can act, and so is the function
-    ``features`` if there was one.
+    As in training, a threshold is met by what `allow_rounding` reaches it; models and environments pay in 32 bits.
     """
-    name = os.fspath(path)
-    arrays, facts = checkpoint.read(path)
-    if not isinstance(facts, dict) or "settings" not in facts:
-        raise ValueError(f"path: {name!r} holds no training")
-    arrays, facts = Entries(arrays), Entries(facts)
-    with reading(name, "an order"):
-        order = Order(
-            [float(t) for t in facts["thresholds"]],
-            names=facts["names"],
-            break_ties=facts["break_ties"],
-        )
-    with reading(name, "numbers"):
-        shared = {
-            "order": order,
-            "key": tuple(facts["key"]),
-            "updates": facts["updates"],
-            "every": facts["every"],
-        }
-    shared["learner"] = _make_learner(name, facts) if learner is None else learner
-    if "environment" in facts:
-        from lexicone.learning._result_env import restore
-
-        return restore(name, arrays, facts, shared, task, features)
-    if task is not None or features is not None:
-        raise ValueError(f"task, features: {name!r} holds its model; they are for environments")
-    with reading(name, "a model"):
-        rows, labels = _as_tuple(facts["map"]), _as_tuple(facts.get("map_labels"))
-        layout = Layout(rows, arrays["mdp.layout"], labels) if rows else None
-        mdp = MDP(
-            **{table: arrays[f"mdp.{table}"] for table in _TABLES},
-            **facts["model_names"],
-            layout=layout,
-        )
-        features = check_features(mdp, arrays.get("features"))
-        problem = problem_of(mdp, features, as_order(order, mdp.num_objectives))
-    run = read_run(name, arrays, shared["learner"], problem, facts)
-    return Trained(mdp=mdp, features=features, run=run, **shared)
+    limits = np.asarray(allow_rounding(jnp.asarray(order.thresholds, jnp.float32)))
+    met = np.asarray(returns, np.float32)[..., :-1] >= limits
+    return Evaluation(returns, lengths, terminated, met.mean(axis=1), met.all(axis=2).mean(axis=1))
 
 
-def problem_of(mdp: MDP, features: Any, order: Order) -> Problem:
-    """The task on the device."""
-    env = environment(mdp)
-    dtype = env.reward.dtype
-    return Problem(
-        env,
-        None if features is None else jnp.asarray(features, dtype),
-        jnp.asarray(order.thresholds, dtype),
-        jnp.max(jnp.abs(env.reward), axis=(0, 1, 2)),
-    )
-
-
-def _make_learner(name: str, facts: dict[str, Any]) -> Any:
-    kind = facts.get("learner")
-    if kind not in LEARNERS:
-        raise ValueError(f"learner: {name!r} was trained by {kind!r}; give that learner to load")
-    with reading(name, "settings"):
-        settings = {key: _as_tuple(value) for key, value in facts["settings"].items()}
-        return LEARNERS[kind](**settings)
-
-
-def _as_tuple(value: Any) -> Any:
-    """What JSON has made a list of."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _most_probable(policies: np.ndarray) -> np.ndarray:
-    """Greedy policies: the most probable action of each state, the first of several."""
-    return np.eye(policies.shape[-1])[np.argmax(policies, axis=-1)]
+def probabilities(log_table: Any) -> np.ndarray:
+    """``π`` from ``ln π``, in 64 bits; rows sum to 1."""
+    table = np.exp(np.asarray(log_table, dtype=float))
+    return table / table.sum(axis=-1, keepdims=True)

@@ -2,8 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from functools import cached_property, partial
-from numbers import Integral
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -12,23 +11,27 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from lexicone._base.checks import check_whole
-from lexicone.learning._collect_env import empty_problem, play
-from lexicone.learning._environments import Facts, Source, World, copies, open_world, source_of
-from lexicone.learning._episodes import Problem
-from lexicone.learning._learner import join, split
-from lexicone.learning._run import (
-    Entries,
+from lexicone.learning._environments import (
+    Env,
+    EnvFacts,
+    EnvSource,
+    OpenedEnv,
+    copies,
+    open_env,
+)
+from lexicone.learning._learner import EnvLearner, as_pytree
+from lexicone.learning._play import play
+from lexicone.learning._problem import Problem, env_problem
+from lexicone.learning._result import (
     Evaluation,
-    Training,
+    TrainingResult,
     judge_episodes,
     probabilities,
-    read_run,
-    reading,
 )
 
-__all__ = ["EnvPolicy", "TrainedEnv", "restore"]
+__all__ = ["EnvPolicy", "TrainedEnv"]
 
-_ABREAST = 32  # episodes that are evaluated at once
+_AT_ONCE = 32  # episodes that are evaluated together
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,17 +57,26 @@ class EnvPolicy:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
-class TrainedEnv(Training):
+class TrainedEnv(TrainingResult):
     """N runs of a learner in an environment."""
 
-    facts: Facts
-    source: Source | None
+    facts: EnvFacts
+    source: EnvSource | None
     """Where environments come from; None in a loaded one that was given none."""
     features: Callable[[Any], Any] | None
+    known: OpenedEnv | None = None
+    """The environment as the training has opened it; None in a loaded one."""
+
+    @property
+    def problem(self) -> Problem:
+        """The sizes and the thresholds."""
+        return env_problem(self.facts.sizes, self.order)
 
     @cached_property
-    def world(self) -> World:
-        """The environment, looked at again: it must be like the one that was trained in."""
+    def opened(self) -> OpenedEnv:
+        """The environment; of a loaded training it is opened now, and must be like the one that was trained in."""
+        if self.known is not None:
+            return self.known
         facts = self.facts
         if self.source is None:
             raise ValueError(
@@ -74,19 +86,19 @@ class TrainedEnv(Training):
             raise ValueError(
                 "features: were a function of observations; give it to load as features"
             )
-        world = open_world(self.source, self.features, facts.objectives)
+        opened = open_env(self.source, self.features, facts.objectives)
         for name in ("observations", "inputs", "actions", "first_action"):
-            ours, theirs = getattr(world.facts, name), getattr(facts, name)
+            ours, theirs = getattr(opened.facts, name), getattr(facts, name)
             if ours != theirs:
                 raise ValueError(
                     f"task: is not like the environment of the training: its {name.replace('_', ' ')} "
                     f"is {ours}, not {theirs}"
                 )
-        return world
+        return opened
 
     @cached_property
     def diverged(self) -> Bool[np.ndarray, " N"]:
-        """As for any `Training`; or the seeds whose parameters are too large to make a policy."""
+        """As for any `TrainingResult`; or the seeds whose parameters are too large to make a policy."""
         row = np.ones((1, self.facts.inputs))
         tables = np.stack([np.asarray(self._log_table(seed)(row)) for seed in range(self.seeds)])
         return super().diverged | np.isnan(tables).any(axis=(1, 2))
@@ -95,9 +107,9 @@ class TrainedEnv(Training):
         """One seed's policy, dropout off. It samples its actions, from a generator of its own, or is greedy."""
         self._check_seed(seed)
         generator = np.random.default_rng(seed)
-        world = self.world
+        opened = self.opened
         return EnvPolicy(
-            world.see, self._log_table(seed), world.facts.first_action, greedy, generator
+            opened.see, self._log_table(seed), opened.facts.first_action, greedy, generator
         )
 
     def evaluate(
@@ -115,10 +127,9 @@ class TrainedEnv(Training):
         """
         cap = self.learner.max_steps if max_steps is None else max_steps
         check_whole(episodes=episodes, max_steps=cap)
-        if not isinstance(seed, Integral) or seed < 0:
-            raise ValueError(f"seed: must be a whole number of at least 0, got {seed!r}")
+        check_whole(0, seed=seed)
         self._check_numbers(range(self.seeds))
-        with copies(self.world, min(episodes, _ABREAST)) as envs:
+        with copies(self.opened, min(episodes, _AT_ONCE)) as envs:
             runs = [
                 self._run_episodes(i, envs, episodes, greedy, seed, cap) for i in range(self.seeds)
             ]
@@ -126,23 +137,23 @@ class TrainedEnv(Training):
         return judge_episodes(self.order, returns, lengths, terminated)
 
     def _run_episodes(
-        self, run: int, envs: list[Any], episodes: int, greedy: bool, seed: int, cap: int
+        self, run: int, envs: list[Env], episodes: int, greedy: bool, seed: int, cap: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Returns, lengths, and whether each ended, of one seed's policy."""
         log_table, found = self._log_table(run), []
-        for begin in range(0, episodes, _ABREAST):
-            count = min(_ABREAST, episodes - begin)
+        for begin in range(0, episodes, _AT_ONCE):
+            count = min(_AT_ONCE, episodes - begin)
             generator = np.random.default_rng([seed, run, begin])
 
             def choose(rows: np.ndarray, time: int, generator: Any = generator) -> np.ndarray:
-                full = np.zeros((_ABREAST, rows.shape[1]), rows.dtype)
+                full = np.zeros((_AT_ONCE, rows.shape[1]), rows.dtype)
                 full[: len(rows)] = rows
-                draws = None if greedy else generator.random(_ABREAST)
+                draws = None if greedy else generator.random(_AT_ONCE)
                 return _choose(probabilities(log_table(full)), draws)[: len(rows)]
 
-            seeds = generator.integers(2**31, size=_ABREAST)[:count].tolist()
+            seeds = generator.integers(2**31, size=_AT_ONCE)[:count].tolist()
             where = f" of the evaluation from {begin} on, run {run}"
-            found.append(play(self.world, envs, choose, seeds, cap, where))
+            found.append(play(self.opened, envs, choose, seeds, cap, where))
         return (
             np.concatenate([played.reward.sum(axis=0) for played in found]),
             np.concatenate([played.alive.sum(axis=0) for played in found]),
@@ -151,43 +162,22 @@ class TrainedEnv(Training):
 
     def _log_table(self, run: int) -> Callable[[np.ndarray], Float[Array, "M A"]]:
         """``ln π`` of rows that networks see."""
-        form, numbers = split(self.learner)
+        as_pytree(self.learner)
         state = jax.tree.map(lambda leaf: jnp.asarray(leaf[run]), self.run.states)
-        problem = empty_problem(self.facts)
-        return lambda rows: _log_policy(form, problem, numbers, state, jnp.asarray(rows, float))
+        problem = self.problem
+        return lambda rows: _log_policy(self.learner, problem, state, jnp.asarray(rows, float))
 
     @property
     def identity(self) -> dict[str, Any]:
-        """As for any `Training`, and what is known of the environment."""
+        """As for any `TrainingResult`, and what is known of the environment."""
         return {**super().identity, **self.facts._asdict()}
 
 
-def restore(
-    name: str,
-    arrays: Entries,
-    facts: Entries,
-    shared: dict[str, Any],
-    task: Any,
-    features: Any,
-) -> TrainedEnv:
-    """What `load` does for a training in an environment."""
-    with reading(name, "an environment"):
-        known = Facts(*(facts[field] for field in Facts._fields))
-    source = None if task is None else source_of(task)
-    if source is None and known.environment_id is not None:
-        source = source_of(known.environment_id, **known.environment_options)
-    run = read_run(name, arrays, shared["learner"], empty_problem(known), facts)
-    trained = TrainedEnv(facts=known, source=source, features=features, run=run, **shared)
-    if task is not None:
-        _ = trained.world  # a wrong one is told now
-    return trained
-
-
-@partial(jax.jit, static_argnames=("form",))
+@jax.jit
 def _log_policy(
-    form: Any, problem: Problem, numbers: dict[str, Any], state: Any, rows: Float[Array, "M D"]
+    learner: EnvLearner, problem: Problem, state: Any, rows: Float[Array, "M D"]
 ) -> Float[Array, "M A"]:
-    return join(form, numbers).log_policy(problem._replace(features=rows), state)
+    return learner.log_policy(problem._replace(features=rows), state)
 
 
 def _choose(table: np.ndarray, draws: np.ndarray | None) -> np.ndarray:

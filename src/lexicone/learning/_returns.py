@@ -10,7 +10,15 @@ from typing import Literal, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-__all__ = ["Criterion", "Goal", "advantages", "discounted_sums", "goal", "nearly", "normalized"]
+__all__ = [
+    "Criterion",
+    "Goal",
+    "advantages",
+    "allow_rounding",
+    "discounted_sums",
+    "make_goal",
+    "normalized",
+]
 
 Criterion = Literal["expected", "episode"]
 
@@ -68,7 +76,7 @@ def normalized(
     return jnp.where(deviation > noise, centred / jnp.where(deviation > noise, deviation, 1.0), 0.0)
 
 
-def nearly(thresholds: Float[Array, " *shape"]) -> Float[Array, " *shape"]:
+def allow_rounding(thresholds: Float[Array, " *shape"]) -> Float[Array, " *shape"]:
     """What a sum of rounded rewards has to reach for its threshold to be met; environments pay in 32 bits at best."""
     slack = 1e-5 if thresholds.dtype == jnp.float32 else 1e-6
     size = jnp.where(jnp.isfinite(thresholds), jnp.maximum(1.0, jnp.abs(thresholds)), 0.0)
@@ -85,7 +93,7 @@ class Goal(NamedTuple):
     limits: Float[Array, " K-1"]
 
 
-def goal(
+def make_goal(
     reward: Float[Array, "T N K"],
     thresholds: Float[Array, " K-1"],
     criterion: Criterion = "expected",
@@ -100,7 +108,7 @@ def goal(
     """
     total = jnp.sum(reward, axis=0)
     mean = jnp.mean(total, axis=0)
-    near = nearly(thresholds)
+    near = allow_rounding(thresholds)
     if criterion == "expected":
         return Goal(reward, mean, near)
     last = thresholds.shape[0]

@@ -19,7 +19,7 @@ from lexicone import plots
 from lexicone._base.checks import check_range
 from lexicone._base.text import vector_text
 from lexicone.exact._solve import solve
-from lexicone.learning._result import Trained
+from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.models._mdp import MDP

@@ -6,11 +6,13 @@ from typing import Any
 import jax
 from jaxtyping import Array
 
-from lexicone.learning._episodes import Episodes, Problem
+from lexicone.learning._episodes import Episodes
 from lexicone.learning._learner import progress_metrics
 from lexicone.learning._networks import log_policy
-from lexicone.learning.algos._actor_critic import ActorCritic, State
-from lexicone.learning.algos._baselines import update_multipliers
+from lexicone.learning._problem import Problem
+from lexicone.learning._settings import number
+from lexicone.learning.algos._actor_critic import ActorCritic, ActorCriticState
+from lexicone.learning.algos._gradient_rules import update_multipliers
 
 __all__ = ["A2C"]
 
@@ -21,13 +23,13 @@ class A2C(ActorCritic):
 
     batch: int = 32
     """Episodes per update: one step on each, so that smaller batches make more of them."""
-    learning_rate: float = 1.2e-2
+    learning_rate: float = number(1.2e-2)
     critic_steps: int = 4
     """Steps of the critics on each batch."""
 
     def learn(
-        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ActorCriticState, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[ActorCriticState, dict[str, Array]]:
         """Take one step on a batch."""
         log_table, pull_back = jax.vjp(
             lambda policy: log_policy(policy, problem.features), state.policy

@@ -17,24 +17,33 @@ from jaxtyping import Array, Float, PyTree
 
 from lexicone.directions._find_direction import Direction, DirectionMethod
 from lexicone.directions._gradients import GradientStep, pull_back_all, take_step
-from lexicone.learning._episodes import Episodes, Problem, collect, spread_credit, visits
+from lexicone.learning._episodes import Episodes, collect, spread_credit, sum_by_state, visits
 from lexicone.learning._learner import (
     Activation,
     OnNone,
     Optimizer,
-    check_choices,
-    check_numbers,
     make_optimizer,
 )
 from lexicone.learning._networks import Critics, Network, log_policy
-from lexicone.learning._returns import Criterion, advantages, goal, normalized
-from lexicone.learning.algos._baselines import Rule, apply_rule, start_multipliers
-from lexicone.learning.algos._estimates import Estimate, Standing, estimate, start_standing
+from lexicone.learning._problem import Problem
+from lexicone.learning._returns import Criterion, advantages, make_goal, normalized
+from lexicone.learning._settings import check_settings, number
+from lexicone.learning.algos._estimates import (
+    Estimate,
+    RunningEstimates,
+    start_estimates,
+    update_estimates,
+)
+from lexicone.learning.algos._gradient_rules import (
+    GradientRule,
+    direction_by_rule,
+    start_multipliers,
+)
 
-__all__ = ["ActorCritic", "Batch", "State"]
+__all__ = ["ActorCritic", "ActorCriticState", "Batch"]
 
 
-class State(NamedTuple):
+class ActorCriticState(NamedTuple):
     """One run under way."""
 
     policy: Network
@@ -46,7 +55,8 @@ class State(NamedTuple):
     critics: Critics
     optimizer: PyTree
     critic_optimizer: PyTree
-    standing: Standing
+    standing: RunningEstimates
+    """Where the objectives stand, as far as batches have shown."""
     multipliers: Float[Array, " K-1"]
     """Of the Lagrangian rule; others leave them."""
     scale: Float[Array, " K"]
@@ -78,24 +88,24 @@ class ActorCritic:
     """Settings and parts of `A2C` and `PPO`; the defaults are the same for all tasks."""
 
     criterion: Criterion = "expected"
-    """What a threshold means: see `returns.goal`."""
-    delta: float = math.radians(5)
+    """What a threshold means: see `make_goal`."""
+    delta: float = number(math.radians(5), 0, math.pi / 2, below=True)
     """Conservativeness Δ, in radians. Where it leaves no direction, Δ/8 is tried."""
-    gamma: float = 0.95
+    gamma: float = number(0.95, 0, 1)
     """Discount in the advantages. Thresholds are compared with undiscounted returns."""
-    decay: float = 0.95
+    decay: float = number(0.95, 0, 1)
     """λ of the advantages: 0 trusts the critics, 1 the returns."""
-    entropy: float = 0.5
+    entropy: float = number(0.5)
     """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
-    explore: float = 0.4
+    explore: float = number(0.4, 0, 1, above=True)
     """The part of the training after which it has fallen to 0. With 1, thresholds out of reach block all later ones."""
-    barrier: float = 0.05
+    barrier: float = number(0.05)
     """Weight of the mean of ``ln π(a|s)`` over actions, which falls to 0 halfway between the end of the exploration and
     that of the training. Entropy lets go of actions that have become rare; this does not, so that what is above a
     threshold can still be spent."""
-    learning_rate: float = 1e-2
+    learning_rate: float = number(1e-2)
     """Of the policy, falling to 0 with the square of the training that is left."""
-    critic_rate: float = 1e-2
+    critic_rate: float = number(1e-2)
     batch: int = 64
     """Episodes per update."""
     max_steps: int = 100
@@ -106,32 +116,32 @@ class ActorCritic:
     """Those of the critics; the policy's by default."""
     activation: Activation = "tanh"
     """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
-    tail: float = 0.1
+    tail: float = number(0.1, 0, 1)
     """What is learned is a mean of the policy's parameters after all steps, the t-th weighing about t^(1/tail−1): with
     0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean."""
     optimizer: Optimizer = "adam"
     method: DirectionMethod = "exact"
-    confidence: float = 0.98
+    confidence: float = number(0.98, 0, 1)
     """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
-    allowance: float = 0.3
+    allowance: float = number(0.3, 0, 1)
     """The part of that share that is not asked for at first; like entropy it falls to 0. While a learner explores it
     misses thresholds by chance, and would otherwise settle on the safest ways before later objectives have a say."""
-    smoothing: float = 0.3
+    smoothing: float = number(0.3, 0, 1, below=True)
     """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
-    buffer: float = 0.5
+    buffer: float = number(0.5)
     """With the expected criterion a threshold binds up to so many standard errors above it."""
-    correction: float = 0.05
+    correction: float = number(0.05)
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
     Without it they settle where noise lifts enough of the estimates over the threshold."""
     on_none: OnNone = "skip"
     """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
-    rule: Rule = "cone"
-    """How gradients are combined: the paper's cones, or one of `lexicone.baselines`."""
+    rule: GradientRule = "cone"
+    """How gradients are combined: the paper's cones, or one of those in `_gradient_rules`."""
     weights: tuple[float, ...] = ()
     """Of the rule ``"linear"``: one for each objective; all the same by default."""
-    penalty: float = 10.0
+    penalty: float = number(10.0)
     """Of the rule ``"penalty"``: the weight of an objective below its threshold, advantages having deviation 1."""
-    multiplier_rate: float = 0.05
+    multiplier_rate: float = number(0.05)
     """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
 
     traced: ClassVar[tuple[str, ...]] = (
@@ -154,18 +164,7 @@ class ActorCritic:
     )
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        check_choices(
-            self,
-            criterion=Criterion,
-            activation=Activation,
-            optimizer=Optimizer,
-            method=DirectionMethod,
-            on_none=OnNone,
-            rule=Rule,
-        )
-        if not 0 < self.explore <= 1:
-            raise ValueError(f"explore: must be above 0 and at most 1, got {self.explore}")
+        check_settings(self)
         if self.weights and (min(self.weights) < 0 or max(self.weights) == 0):
             raise ValueError(f"weights: must not be negative, nor all 0, got {self.weights}")
         if self.weights and self.rule != "linear":
@@ -180,7 +179,7 @@ class ActorCritic:
         """
         return self.criterion == "expected"
 
-    def init(self, problem: Problem, key: Any) -> State:
+    def init(self, problem: Problem, key: Any) -> ActorCriticState:
         """A run before its first update."""
         inputs, actions, count = problem.sizes
         if self.weights and len(self.weights) != count:
@@ -192,29 +191,29 @@ class ActorCritic:
         options: Any = {"activation": self.activation, "last_scale": 0.01}
         policy = Network(inputs, self.hidden, actions, policy_key, **options)
         critics = Critics(inputs, sizes, count, critic_key, **options)
-        dtype = problem.env.reward.dtype
-        return State(
+        dtype = problem.scale.dtype
+        return ActorCriticState(
             policy,
             policy,
             jnp.zeros((), dtype),
             critics,
             make_optimizer(self).init(cast(Any, policy)),
             optax.adam(self.critic_rate).init(cast(Any, critics)),
-            start_standing(count, dtype),
+            start_estimates(count, dtype),
             start_multipliers(count, dtype),
             problem.scale,
         )
 
-    def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
+    def log_policy(self, problem: Problem, state: ActorCriticState) -> Float[Array, "S A"]:
         """``ln π`` of every state, as learned: of the averaged policy."""
         return log_policy(state.average, problem.features)
 
     def update(
-        self, problem: Problem, state: State, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ActorCriticState, key: Any, share: Array
+    ) -> tuple[ActorCriticState, dict[str, Array]]:
         """Run a batch of episodes with the present policy and learn from it."""
         episodes = collect(
-            problem.env,
+            problem.model,
             jnp.exp(log_policy(state.policy, problem.features)),
             key,
             episodes=self.batch,
@@ -222,47 +221,45 @@ class ActorCritic:
         )
         return self.learn(problem, state, episodes, key, share)
 
-    def act(self, state: State, features: Float[Array, "N D"], key: Any, time: Any) -> Array:
+    def act(
+        self, state: ActorCriticState, features: Float[Array, "N D"], key: Any, time: Any
+    ) -> Array:
         """``ln π`` with which an environment is acted in at one time of N episodes."""
         return log_policy(state.policy, features)
 
     def learn(
-        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ActorCriticState, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[ActorCriticState, dict[str, Array]]:
         """One update from episodes of the present policy, wherever they come from."""
         raise NotImplementedError
 
     def gather(
         self,
         problem: Problem,
-        state: State,
+        state: ActorCriticState,
         log_table: Float[Array, "S A"],
         episodes: Episodes,
         share: Array,
-    ) -> tuple[State, Batch]:
+    ) -> tuple[ActorCriticState, Batch]:
         """Sum up what a batch of episodes says; the state takes note of the estimates."""
         confidence = self.confidence * (1 - self.allowance * self.exploration(share))
-        aim = goal(episodes.reward, problem.thresholds, self.criterion, confidence)
+        goal = make_goal(episodes.reward, problem.thresholds, self.criterion, confidence)
         size = jnp.maximum(state.scale, jnp.max(jnp.abs(episodes.reward), axis=(0, 1)))
-        reward = aim.reward / jnp.where(size > 0, size, 1.0)[None, None]
+        reward = goal.reward / jnp.where(size > 0, size, 1.0)[None, None]
         table = jax.lax.stop_gradient(state.critics(problem.features))
         value = table[episodes.state]
         last = jnp.where(episodes.terminated[:, None], 0.0, table[episodes.last])
         advantage = advantages(reward, value, last, episodes.alive, self.gamma, self.decay)
         credit = normalized(advantage, episodes.alive)
-        often = visits(episodes, log_table)
-        whole = spread_credit(
-            episodes._replace(action=jnp.zeros_like(episodes.action)),
-            advantage + value,
-            log_table[:, :1],
-        )[..., 0]
-        standing, now = estimate(self, state.standing, aim, episodes.returns, share)
+        visited = visits(episodes, log_table)
+        target = sum_by_state(episodes, advantage + value, log_table).T
+        standing, now = update_estimates(self, state.standing, goal, episodes.returns, share)
         batch = Batch(
             episodes,
             spread_credit(episodes, jnp.maximum(credit, 0.0), log_table),
             spread_credit(episodes, jnp.minimum(credit, 0.0), log_table),
-            often,
-            whole.T / jnp.maximum(often, 1.0)[:, None],
+            visited,
+            target / jnp.maximum(visited, 1.0)[:, None],
             now,
         )
         return state._replace(standing=standing, scale=size), batch
@@ -273,13 +270,13 @@ class ActorCritic:
 
     def climb(
         self,
-        state: State,
+        state: ActorCriticState,
         batch: Batch,
         log_table: Float[Array, "S A"],
         pull_back: Any,
         credit: Float[Array, "K S A"],
         share: Array,
-    ) -> tuple[State, GradientStep]:
+    ) -> tuple[ActorCriticState, GradientStep]:
         """One step of the policy along the direction of the K gradients that ``credit`` makes."""
         entropy = -jnp.exp(log_table) * (1 + log_table)  # the slope of −Σ π ln π, by ln π
         barrier = 1 / log_table.shape[1]  # and of the mean of ln π
@@ -292,7 +289,7 @@ class ActorCritic:
         multipliers = state.multipliers
 
         def choose(products: Float[Array, "K K"]) -> Direction:
-            return apply_rule(self, products, *batch.now, multipliers)
+            return direction_by_rule(self, products, *batch.now, multipliers)
 
         step = take_step(
             optax.chain(make_optimizer(self), optax.scale(cast(float, (1 - share) ** 2))),
@@ -310,7 +307,7 @@ class ActorCritic:
         )
         return after, step
 
-    def assess(self, problem: Problem, state: State, batch: Batch) -> State:
+    def assess(self, problem: Problem, state: ActorCriticState, batch: Batch) -> ActorCriticState:
         """One step of the critics towards what the batch says, state by state."""
         steps = jnp.maximum(batch.episodes.steps, 1).astype(batch.target.dtype)
 

@@ -1,4 +1,4 @@
-"""Where objectives stand against their thresholds, told from batches that say it with noise.
+"""Where objectives stand against their thresholds, estimated from noisy batches of episodes.
 
 One batch says too little, and a learner that believes it flaps around a threshold. So estimates are a running mean over
 batches, longer and longer as steps become smaller; where values stay below a threshold it is raised a little; and an
@@ -12,14 +12,21 @@ from jaxtyping import Array, Bool, Float
 
 from lexicone.learning._returns import Goal
 
-__all__ = ["Estimate", "Levels", "Standing", "estimate", "level_off", "start_standing"]
+__all__ = [
+    "Estimate",
+    "ProgressLevels",
+    "RunningEstimates",
+    "find_stalled",
+    "start_estimates",
+    "update_estimates",
+]
 
-_PATIENCE = 0.1  # of the training, without progress, before an objective counts as levelled off
-_MOST = 3.0  # standard errors by which a threshold is raised
-_SLOWLY = 0.9  # how much of earlier batches is kept in the means by which progress is measured
+_PATIENCE = 0.1  # of the training, without progress, before an objective counts as stalled
+_MOST_ERRORS = 3.0  # standard errors by which a threshold is raised
+_KEPT = 0.9  # how much of earlier batches is kept in the means by which progress is measured
 
 
-class Levels(NamedTuple):
+class ProgressLevels(NamedTuple):
     """Whether objectives still make progress: thresholds may be out of reach, or infinite."""
 
     total: Float[Array, " K-1"]
@@ -35,7 +42,7 @@ class Levels(NamedTuple):
     """Whether the threshold has ever been met, as far as one can tell."""
 
 
-class Standing(NamedTuple):
+class RunningEstimates(NamedTuple):
     """What earlier batches have said."""
 
     total: Float[Array, " K"]
@@ -44,7 +51,7 @@ class Standing(NamedTuple):
     """How much of it has been filled, from 0 to 1."""
     shift: Float[Array, " K-1"]
     """By how many standard errors thresholds are raised."""
-    levels: Levels
+    levels: ProgressLevels
 
 
 class Estimate(NamedTuple):
@@ -58,60 +65,62 @@ class Estimate(NamedTuple):
     """The standard error of the mean returns: with the expected criterion, of ``values``."""
 
 
-def start_standing(objectives: int, dtype: Any) -> Standing:
+def start_estimates(objectives: int, dtype: Any) -> RunningEstimates:
     """Before the first batch."""
     zero, zeros = jnp.zeros((), dtype), jnp.zeros(objectives - 1, dtype)
-    levels = Levels(zeros, zeros, zero, zeros - jnp.inf, zeros, jnp.zeros(objectives - 1, bool))
-    return Standing(jnp.zeros(objectives, dtype), zero, zeros, levels)
+    levels = ProgressLevels(
+        zeros, zeros, zero, zeros - jnp.inf, zeros, jnp.zeros(objectives - 1, bool)
+    )
+    return RunningEstimates(jnp.zeros(objectives, dtype), zero, zeros, levels)
 
 
-def estimate(
-    learner: Any, before: Standing, aim: Goal, returns: Float[Array, "N K"], share: Array
-) -> tuple[Standing, Estimate]:
+def update_estimates(
+    learner: Any, before: RunningEstimates, goal: Goal, returns: Float[Array, "N K"], share: Array
+) -> tuple[RunningEstimates, Estimate]:
     """Take note of a batch; ``learner`` has the settings, ``share`` of its training is over."""
     kept = 1 - (1 - learner.smoothing) * jnp.sqrt(1 - share)
-    total = kept * before.total + (1 - kept) * aim.values
+    total = kept * before.total + (1 - kept) * goal.values
     weight = kept * before.weight + (1 - kept)
     values = total / weight
     error = _error(returns, kept)
-    limits, shift = aim.limits, before.shift
+    limits, shift = goal.limits, before.shift
     if learner.criterion == "expected":
         noise = error[:-1]
-        missing = jnp.where(noise > 0, limits - aim.values[:-1], 0.0)
-        missing = jnp.clip(missing / jnp.where(noise > 0, noise, 1.0), -_MOST, _MOST)
-        shift = jnp.clip(shift + learner.correction * missing, 0.0, _MOST)
+        missing = jnp.where(noise > 0, limits - goal.values[:-1], 0.0)
+        missing = jnp.clip(missing / jnp.where(noise > 0, noise, 1.0), -_MOST_ERRORS, _MOST_ERRORS)
+        shift = jnp.clip(shift + learner.correction * missing, 0.0, _MOST_ERRORS)
         limits = limits + shift * noise
-    levels, held = level_off(learner, before.levels, aim, share)
+    levels, held = find_stalled(learner, before.levels, goal, share)
     limits = jnp.where(held, jnp.minimum(values[:-1], limits), limits)
-    return Standing(total, weight, shift, levels), Estimate(values, limits, error)
+    return RunningEstimates(total, weight, shift, levels), Estimate(values, limits, error)
 
 
-def level_off(
-    learner: Any, before: Levels, aim: Goal, share: Array
-) -> tuple[Levels, Bool[Array, " thresholds"]]:
+def find_stalled(
+    learner: Any, before: ProgressLevels, goal: Goal, share: Array
+) -> tuple[ProgressLevels, Bool[Array, " thresholds"]]:
     """Which objectives have never met their threshold and, once exploration is over, rise no further.
 
     Those count as good enough where they stand, so that the next objective has its turn and may not lower them; one
     that falls well behind its best comes first again. Without that, a threshold that no policy reaches would keep all
     later objectives from being improved at all.
     """
-    totals = jnp.sum(aim.reward, axis=0)[:, :-1]
-    total = _SLOWLY * before.total + (1 - _SLOWLY) * jnp.mean(totals, axis=0)
-    value = _SLOWLY * before.value + (1 - _SLOWLY) * aim.values[:-1]
-    weight = _SLOWLY * before.weight + (1 - _SLOWLY)
+    totals = jnp.sum(goal.reward, axis=0)[:, :-1]
+    total = _KEPT * before.total + (1 - _KEPT) * jnp.mean(totals, axis=0)
+    value = _KEPT * before.value + (1 - _KEPT) * goal.values[:-1]
+    weight = _KEPT * before.weight + (1 - _KEPT)
     now = total / weight
-    noise = 2 * _error(totals, _SLOWLY) + 1e-3 * jnp.abs(now)
+    noise = 2 * _error(totals, _KEPT) + 1e-3 * jnp.abs(now)
     rose = now > before.best + noise
     best = jnp.where(rose, now, before.best)
     when = jnp.where(rose, share, before.when)
     expected = learner.criterion == "expected"
-    asked = aim.limits - noise if expected else learner.confidence  # without an allowance
-    filled = weight > _SLOWLY  # before, one lucky batch could tell
+    asked = goal.limits - noise if expected else learner.confidence  # without an allowance
+    filled = weight > _KEPT  # before, one lucky batch could decide
     met = before.met | (filled & (value / weight >= asked))
     patience = jnp.minimum(_PATIENCE, 0.5 * (1 - learner.explore))
     still = share - jnp.maximum(when, learner.explore) > patience
     held = still & ~met & (now > best - 2 * noise)
-    return Levels(total, value, weight, best, when, met), held
+    return ProgressLevels(total, value, weight, best, when, met), held
 
 
 def _error(totals: Float[Array, "N K"], kept: Any) -> Float[Array, " K"]:

@@ -2,7 +2,7 @@
 
 For objective k the surrogate is ``Σ_t min(ρ_t A_k,t, clip(ρ_t, 1−ε, 1+ε) A_k,t)`` with ``ρ = π(a|s)/π_old(a|s)``. Its
 gradient is that of ``Σ_t ρ_t A_k,t`` without the steps whose ratio has already moved by ε the way that they want, and
-the K gradients make one direction, as everywhere (`lexicone.cone`).
+the K gradients make one direction, as everywhere (`lexicone.directions`).
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lexicone.learning._episodes import Episodes, Problem
+from lexicone.learning._episodes import Episodes
 from lexicone.learning._learner import progress_metrics
 from lexicone.learning._networks import log_policy
-from lexicone.learning.algos._actor_critic import ActorCritic, State
-from lexicone.learning.algos._baselines import update_multipliers
+from lexicone.learning._problem import Problem
+from lexicone.learning._settings import number
+from lexicone.learning.algos._actor_critic import ActorCritic, ActorCriticState
+from lexicone.learning.algos._gradient_rules import update_multipliers
 
 __all__ = ["PPO"]
 
@@ -27,24 +29,19 @@ class PPO(ActorCritic):
 
     epochs: int = 4
     """Steps on each batch."""
-    clip: float = 0.2
+    clip: float = number(0.2, 0, 1, above=True, below=True)
     """ε."""
 
     traced: ClassVar[tuple[str, ...]] = (*ActorCritic.traced, "clip")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.clip < 1:
-            raise ValueError(f"clip: must be between 0 and 1, got {self.clip}")
-
     def learn(
-        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ActorCriticState, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[ActorCriticState, dict[str, Array]]:
         """Take ``epochs`` clipped steps on a batch."""
         old = log_policy(state.policy, problem.features)
         state, batch = self.gather(problem, state, old, episodes, share)
 
-        def epoch(state: State, _: Any) -> tuple[State, dict[str, Array]]:
+        def epoch(state: ActorCriticState, _: Any) -> tuple[ActorCriticState, dict[str, Array]]:
             log_table, pull_back = jax.vjp(
                 lambda policy: log_policy(policy, problem.features), state.policy
             )

@@ -26,7 +26,6 @@ from lexicone.directions._find_direction import DirectionMethod
 from lexicone.directions._gradients import pull_back_all, take_step
 from lexicone.learning._episodes import (
     Episodes,
-    Problem,
     collect,
     collect_with,
     spread_credit,
@@ -37,22 +36,22 @@ from lexicone.learning._learner import (
     Activation,
     OnNone,
     Optimizer,
-    check_choices,
-    check_numbers,
     choose_direction,
     make_optimizer,
     progress_metrics,
 )
 from lexicone.learning._networks import Network, dropout_masks, log_policy, policy_gradients
-from lexicone.learning._returns import Criterion, discounted_sums, goal, normalized
+from lexicone.learning._problem import Problem
+from lexicone.learning._returns import Criterion, discounted_sums, make_goal, normalized
+from lexicone.learning._settings import check_settings, number
 
-__all__ = ["Reinforce", "State"]
+__all__ = ["Reinforce", "ReinforceState"]
 
 Credit = Literal["returns", "centred", "normalized"]
 Masks = Literal["step", "state"]
 
 
-class State(NamedTuple):
+class ReinforceState(NamedTuple):
     """One run under way."""
 
     policy: Network
@@ -63,11 +62,11 @@ class State(NamedTuple):
 class Reinforce:
     """Lexicographic REINFORCE. ``Reinforce()`` is the paper's algorithm; a learner for `train`."""
 
-    delta: float = math.radians(20)
+    delta: float = number(math.radians(20), 0, math.pi / 2, below=True)
     """Conservativeness Δ, in radians."""
-    gamma: float = 0.99
+    gamma: float = number(0.99, 0, 1)
     """Discount of the returns in the gradients."""
-    learning_rate: float = 1e-2
+    learning_rate: float = number(1e-2)
     batch: int = 1
     """Episodes per update. F and the gradients are means over them."""
     max_steps: int = 200
@@ -77,26 +76,26 @@ class Reinforce:
     """Sizes of the policy's hidden layers; none make it a table."""
     activation: Activation = "relu"
     """Of the hidden layers: ``"relu"`` or ``"tanh"``."""
-    dropout: float = 0.6
+    dropout: float = number(0.6, 0, 1, below=True)
     masks: Masks = "step"
     """New dropout masks at every step, or one for each state in an update: faster, but not the same algorithm."""
-    temperature: float = 10.0
+    temperature: float = number(10.0, 0, above=True)
     """Of the softmax over actions."""
     method: DirectionMethod = "sequential"
     active_constraints: bool = False
-    buffer: float = 0.0
+    buffer: float = number(0.0)
     """As in `find_direction`, these three."""
     on_none: OnNone = "skip"
     """Without a direction: skip the update, follow the current objective's gradient, or the first's."""
     discounted_values: bool = False
     """Whether F, too, is discounted."""
     criterion: Criterion = "expected"
-    """What a threshold means: see `returns.goal`."""
-    confidence: float = 0.9
+    """What a threshold means: see `make_goal`."""
+    confidence: float = number(0.9, 0, 1)
     """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
     credit: Credit = "returns"
     """The weight of ``ln π``: returns; less their mean over the batch; and divided by their deviation."""
-    entropy: float = 0.0
+    entropy: float = number(0.0)
     """Weight of the policy's entropy in every objective, falling to 0 in a straight line over the training."""
 
     traced: ClassVar[tuple[str, ...]] = (
@@ -110,43 +109,33 @@ class Reinforce:
     )
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        check_choices(
-            self,
-            method=DirectionMethod,
-            optimizer=Optimizer,
-            on_none=OnNone,
-            criterion=Criterion,
-            credit=Credit,
-            masks=Masks,
-            activation=Activation,
-        )
+        check_settings(self)
         if self.discounted_values and self.criterion == "episode":
             raise ValueError('discounted_values: with criterion="episode" F is a share of episodes')
         if self.entropy and self.dropout and self.masks == "step":
             raise ValueError('entropy: needs dropout=0 or masks="state"')
 
-    def init(self, problem: Problem, key: Any) -> State:
+    def init(self, problem: Problem, key: Any) -> ReinforceState:
         """A run before its first update."""
         inputs, actions, _ = problem.sizes
         policy = Network(inputs, self.hidden, actions, key, activation=self.activation)
-        return State(policy, make_optimizer(self).init(cast(Any, policy)))
+        return ReinforceState(policy, make_optimizer(self).init(cast(Any, policy)))
 
-    def log_policy(self, problem: Problem, state: State) -> Float[Array, "S A"]:
+    def log_policy(self, problem: Problem, state: ReinforceState) -> Float[Array, "S A"]:
         """``ln π`` of every state, dropout off."""
         return log_policy(state.policy, problem.features, self.temperature)
 
     def update(
-        self, problem: Problem, state: State, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ReinforceState, key: Any, share: Array
+    ) -> tuple[ReinforceState, dict[str, Array]]:
         """Collect a batch with the present policy, dropout on, and learn from it."""
         mask_key, episode_key = jax.random.split(key)
         if self.dropout and self.masks == "step":
             return self._update_by_step(problem, state, mask_key, episode_key)
-        rows = problem.env.next_state.shape[0]
+        rows = problem.model.next_state.shape[0]
         masks = dropout_masks(state.policy, rows, self.dropout, mask_key)
         episodes = collect(
-            problem.env,
+            problem.model,
             jnp.exp(log_policy(state.policy, problem.features, self.temperature, masks)),
             episode_key,
             episodes=self.batch,
@@ -154,16 +143,18 @@ class Reinforce:
         )
         return self._learn_table(problem, state, episodes, masks, share)
 
-    def act(self, state: State, features: Float[Array, "N D"], key: Any, time: Any) -> Array:
+    def act(
+        self, state: ReinforceState, features: Float[Array, "N D"], key: Any, time: Any
+    ) -> Array:
         """``ln π`` with which an environment is acted in at one time of N episodes, dropout on."""
         mask_key, _ = jax.random.split(key)
         masks = dropout_masks(state.policy, features.shape[0], self.dropout, mask_key, time)
         return log_policy(state.policy, features, self.temperature, masks)
 
     def learn(
-        self, problem: Problem, state: State, episodes: Episodes, key: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
-        """The update for episodes from elsewhere, whose every step is a state of its own: see `learner`."""
+        self, problem: Problem, state: ReinforceState, episodes: Episodes, key: Any, share: Array
+    ) -> tuple[ReinforceState, dict[str, Array]]:
+        """The update for episodes from elsewhere, whose every step is a state of its own: see `EnvLearner`."""
         mask_key, _ = jax.random.split(key)
         times = jnp.arange(episodes.alive.shape[0] + 1)
         draw = partial(dropout_masks, state.policy, episodes.alive.shape[1], self.dropout, mask_key)
@@ -171,8 +162,8 @@ class Reinforce:
         return self._learn_table(problem, state, episodes, masks, share)
 
     def _learn_table(
-        self, problem: Problem, state: State, episodes: Episodes, masks: Any, share: Array
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ReinforceState, episodes: Episodes, masks: Any, share: Array
+    ) -> tuple[ReinforceState, dict[str, Array]]:
         """With one mask for each state."""
         log_table, pull_back = jax.vjp(
             lambda policy: log_policy(policy, problem.features, self.temperature, masks),
@@ -188,8 +179,8 @@ class Reinforce:
         return self.climb(problem, state, episodes, gradients)
 
     def _update_by_step(
-        self, problem: Problem, state: State, mask_key: Any, episode_key: Any
-    ) -> tuple[State, dict[str, Array]]:
+        self, problem: Problem, state: ReinforceState, mask_key: Any, episode_key: Any
+    ) -> tuple[ReinforceState, dict[str, Array]]:
         """With new masks at every step: these are kept, so that the gradients see the network that acted."""
 
         def seen(states: Array) -> Array:
@@ -200,7 +191,7 @@ class Reinforce:
             return jnp.exp(log_policy(state.policy, seen(states), self.temperature, masks)), masks
 
         episodes, masks = collect_with(
-            problem.env, act, episode_key, episodes=self.batch, max_steps=self.max_steps
+            problem.model, act, episode_key, episodes=self.batch, max_steps=self.max_steps
         )
 
         def part(credit: Array, states: Array, actions: Array, masks: Any) -> PyTree:
@@ -217,17 +208,17 @@ class Reinforce:
     def climb(
         self,
         problem: Problem,
-        state: State,
+        state: ReinforceState,
         episodes: Episodes,
         gradients: Callable[[Float[Array, "T N K"]], PyTree],
-    ) -> tuple[State, dict[str, Array]]:
+    ) -> tuple[ReinforceState, dict[str, Array]]:
         """The step of the policy.
 
         ``gradients`` takes the credit of every step to the K gradients of ``Σ_t ln π(a_t|s_t)·credit_t``.
         """
-        aim = goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
-        credit = discounted_sums(aim.reward, self.gamma)
-        values = aim.values
+        goal = make_goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
+        credit = discounted_sums(goal.reward, self.gamma)
+        values = goal.values
         if self.discounted_values:
             values = jnp.mean(discounted_sums(episodes.reward, self.gamma)[0], axis=0)
         if self.credit != "returns":
@@ -237,7 +228,7 @@ class Reinforce:
             state.optimizer,
             state.policy,
             jax.tree.map(lambda g: g / self.batch, gradients(credit)),
-            lambda products: choose_direction(self, products, values, aim.limits),
+            lambda products: choose_direction(self, products, values, goal.limits),
         )
         metrics = progress_metrics(episodes, problem.thresholds, step.direction, step.products)
-        return State(step.parameters, step.optimizer), metrics
+        return ReinforceState(step.parameters, step.optimizer), metrics

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from lexicone.learning._result import Trained
+from lexicone.learning._result_model import Trained
 from lexicone.models._evaluation import evaluate
 from lexicone.studies.learners.tasks import Goal, LearningTask
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from lexicone import __version__
 from lexicone._base.checks import check_range
 from lexicone._base.progress import progress_bars
-from lexicone.learning._result import Trained
+from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train_many
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO

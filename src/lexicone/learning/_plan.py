@@ -1,7 +1,6 @@
-"""What `train` is given, checked before any work."""
+"""How long and how often to train, and what to keep: the options of `train`, checked before any work."""
 
 import os
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -11,44 +10,10 @@ import numpy as np
 
 from lexicone._base.checks import check_whole
 from lexicone._base.files import check_writable
-from lexicone.learning._learner import split
-from lexicone.models._mdp import MDP
-from lexicone.order import Order, as_order
 
-__all__ = [
-    "Plan",
-    "as_key",
-    "check_features",
-    "check_learner",
-    "check_variants",
-    "key_numbers",
-    "make_plan",
-]
+__all__ = ["Plan", "as_key", "key_numbers", "make_plan"]
 
-_ROWS = 4000  # of history that are kept without being asked for
-
-
-def check_variants(task: MDP, variants: Sequence[tuple[Any, Any]]) -> list[tuple[Order, Any]]:
-    """Orders and learners that fit the task, and that one program serves."""
-    if not variants:
-        raise ValueError("variants: need at least one")
-    checked = [(as_order(order, task.num_objectives), learner) for order, learner in variants]
-    for _, learner in checked:
-        check_learner(learner, "init", "update", "log_policy")
-    forms = [split(learner)[0] for _, learner in checked]
-    if any(form != forms[0] for form in forms):
-        traced = ", ".join(checked[0][1].traced)
-        raise ValueError(f"variants: learners may differ in {traced} only")
-    return checked
-
-
-def check_learner(learner: Any, *methods: str) -> None:
-    """That it has what any learner has, and these methods."""
-    missing = [
-        name for name in ("traced", "batch", "max_steps", *methods) if not hasattr(learner, name)
-    ]
-    if missing:
-        raise ValueError(f"learner: {learner!r} has no {', '.join(missing)}")
+_HISTORY_ROWS = 4000  # that are kept without being asked for
 
 
 class Plan(NamedTuple):
@@ -83,7 +48,7 @@ def make_plan(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> Plan:
-    """The options of `train`, for batches of so many episodes."""
+    """What these options of `train` mean for batches of so many episodes."""
     check_whole(seeds=seeds)
     if (updates is None) == (episodes is None):
         raise ValueError("updates, episodes: give one of them")
@@ -92,10 +57,9 @@ def make_plan(
         updates = -(-int(episodes) // batch)
     check_whole(updates=updates)
     if log_every is None:
-        log_every = max(1, -(-updates // _ROWS))
+        log_every = max(1, -(-updates // _HISTORY_ROWS))
     check_whole(log_every=log_every)
-    if not isinstance(snapshots, Integral) or int(snapshots) < 0:
-        raise ValueError(f"snapshots: must be a whole number of at least 0, got {snapshots!r}")
+    check_whole(0, snapshots=snapshots)
     key = as_key(key)
     if resume and checkpoint is None:
         raise ValueError("resume: needs the checkpoint to go on from")
@@ -121,20 +85,3 @@ def as_key(key: Any) -> Any:
 def key_numbers(key: Any) -> tuple[int, ...]:
     """A key as JSON can hold it."""
     return tuple(np.asarray(jax.random.key_data(key)).tolist())
-
-
-def check_features(task: MDP, features: Any) -> np.ndarray | None:
-    """A row for every state of a model."""
-    if features is None:
-        return None
-    try:
-        rows = np.asarray(features, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"features: expected numbers of shape [{task.num_states}, D], got {features!r}"
-        ) from None
-    if rows.ndim != 2 or rows.shape[0] != task.num_states or not np.isfinite(rows).all():
-        raise ValueError(
-            f"features: expected finite numbers of shape [{task.num_states}, D], got {rows.shape}"
-        )
-    return rows

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from lexicone.directions._find_direction import Reason, find_direction
-from lexicone.learning.algos._baselines import apply_rule, start_multipliers, update_multipliers
+from lexicone.learning.algos._gradient_rules import (
+    direction_by_rule,
+    start_multipliers,
+    update_multipliers,
+)
 
 ROWS = np.array([[2.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.5, -1.0, 2.0]])
 GRAM = ROWS @ ROWS.T
@@ -28,7 +32,7 @@ def settings(rule, **changes):
     return SimpleNamespace(**{**given, **changes})
 
 
-compiled = cache(lambda *items: jax.jit(partial(apply_rule, SimpleNamespace(**dict(items)))))
+compiled = cache(lambda *items: jax.jit(partial(direction_by_rule, SimpleNamespace(**dict(items)))))
 
 
 def decide(learner, gram, values, limits, error=0.1, multipliers=None):
@@ -90,7 +94,7 @@ def test_multipliers_rise_and_fall():
 
 def test_half_space_is_the_cone_of_delta_zero():
     rng = np.random.default_rng(0)
-    rule = jax.jit(partial(apply_rule, settings("half_space", buffer=0.3)))
+    rule = jax.jit(partial(direction_by_rule, settings("half_space", buffer=0.3)))
     turned = 0
     for _ in range(40):
         rows = rng.normal(size=(3, 5))

@@ -1,5 +1,6 @@
-"""Other ways to combine K gradients, with the signature of the cones: Gram matrix in, weights out.
+"""Rules that combine K gradients: Gram matrix in, weights out.
 
+- ``cone``: the paper's direction (`lexicone.directions`).
 - ``half_space`` (Uchibe & Doya 2007): the gradient of the objective to improve, projected onto the half-spaces of the
   thresholds that bind. The cones with Δ=0.
 - ``lagrangian`` (after the lexicographic actor–critic of Skalse et al. 2022): each objective is weighed by itself as
@@ -19,15 +20,15 @@ from jaxtyping import Array, Float
 from lexicone.directions._find_direction import Direction, Reason, find_direction
 from lexicone.learning._learner import choose_direction
 
-__all__ = ["Rule", "apply_rule", "start_multipliers", "update_multipliers"]
+__all__ = ["GradientRule", "direction_by_rule", "start_multipliers", "update_multipliers"]
 
-Rule = Literal["cone", "half_space", "lagrangian", "linear", "penalty"]
-_FINER = 8.0  # where Δ leaves no direction, a smaller one may
-_SCALES = 0.5  # how much less each later objective counts in the Lagrangian
-_MOST = 100.0  # multipliers beyond that only drown the rest
+GradientRule = Literal["cone", "half_space", "lagrangian", "linear", "penalty"]
+_SMALLER_DELTA = 8.0  # where Δ leaves no direction, Δ divided by this may
+_LATER_SCALE = 0.5  # how much less each later objective counts in the Lagrangian
+_LARGEST_MULTIPLIER = 100.0  # multipliers beyond that only drown the rest
 
 
-def apply_rule(
+def direction_by_rule(
     learner: Any,
     products: Float[Array, "K K"],
     values: Float[Array, " K"],
@@ -61,7 +62,7 @@ def apply_rule(
         price = jnp.where(below, jnp.asarray(learner.penalty, dtype), 0.0)
         weights = jnp.concatenate([price, jnp.ones(1, dtype)])
     else:
-        scale = _SCALES ** jnp.arange(values.shape[0], dtype=dtype)
+        scale = _LATER_SCALE ** jnp.arange(values.shape[0], dtype=dtype)
         later = jnp.cumsum(scale[::-1])[::-1] - scale
         own = jnp.concatenate([jnp.where(below, scale[:-1], 0.0), scale[-1:]])
         weights = own + jnp.concatenate([multipliers * later[:-1], jnp.zeros(1, dtype)])
@@ -82,7 +83,7 @@ def _cone(
         products,
         values,
         limits,
-        delta=learner.delta / _FINER,
+        delta=learner.delta / _SMALLER_DELTA,
         active_constraints=learner.active_constraints,
         buffer=learner.buffer,
         method=learner.method,
@@ -104,4 +105,4 @@ def update_multipliers(
 ) -> Float[Array, " thresholds"]:
     """A step of the duals: up while a threshold is missed, down to 0 while it is met."""
     missing = jnp.where(jnp.isfinite(limits), limits - values[:-1], 0.0)
-    return jnp.clip(multipliers + rate * missing, 0.0, _MOST)
+    return jnp.clip(multipliers + rate * missing, 0.0, _LARGEST_MULTIPLIER)

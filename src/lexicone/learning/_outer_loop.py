@@ -1,0 +1,100 @@
+"""The outer loop of a training: updates in pieces of half a second, between them a progress bar and checkpoints."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import jax
+import numpy as np
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from lexicone.learning._plan import Plan
+from lexicone.learning._result import TrainingResult
+from lexicone.learning._runs import Runs
+from lexicone.learning._saved import resume
+from lexicone.order import Order
+
+__all__ = ["run_to_end"]
+
+_PIECE_SECONDS = 0.5  # between two looks at the progress
+_SAVE_SECONDS = 10.0  # between two checkpoints
+
+
+def run_to_end(
+    runs: Runs,
+    go_on: Callable[[Runs, int], Runs],
+    result: Callable[[Runs], TrainingResult],
+    plan: Plan,
+) -> Runs:
+    """All updates that are left, in one piece or with looks and checkpoints on the way.
+
+    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as.
+    """
+    path, wanted = plan.checkpoint, result(runs)
+    if path is not None and plan.resume and Path(path).exists():
+        runs = resume(path, wanted)
+
+    def save(runs: Runs) -> None:
+        if path is not None:
+            result(runs).save(path)
+
+    if path is None and not plan.progress:
+        return jax.block_until_ready(go_on(runs, plan.updates))
+    with _bar(plan, wanted.order) as show:
+        return _in_pieces(runs, plan.updates, go_on, save, show)
+
+
+def _in_pieces(
+    runs: Runs,
+    total: int,
+    go_on: Callable[[Runs, int], Runs],
+    save: Callable[[Runs], None],
+    show: Callable[[Runs], None],
+) -> Runs:
+    """The whole training in pieces of about half a second, with a look at each and a checkpoint now and then."""
+    done = int(runs.update)
+    piece, saved, compiled = 1, time.monotonic(), False
+    while done < total:
+        begin = time.monotonic()
+        runs = jax.block_until_ready(go_on(runs, min(done + piece, total)))
+        seconds = time.monotonic() - begin
+        pace = _PIECE_SECONDS / max(seconds, 1e-3) if compiled else 8.0  # the first was compilation
+        piece, compiled = max(1, round(piece * min(8.0, pace))), True
+        done = int(runs.update)
+        show(runs)
+        if time.monotonic() - saved >= _SAVE_SECONDS and done < total:
+            save(runs)
+            saved = time.monotonic()
+    save(runs)
+    return runs
+
+
+@contextmanager
+def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
+    """A progress bar that says how the latest episodes of all runs went; or nothing."""
+    if not plan.progress:
+        yield lambda runs: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, refresh_per_second=1 / _PIECE_SECONDS) as bar:
+        task = bar.add_task("training", total=plan.updates)
+
+        def show(runs: Runs) -> None:
+            done = int(runs.update)
+            row = (done - 1) // plan.every
+            size = done - row * plan.every
+            returns = np.asarray(runs.log["returns"])[row].mean(axis=0) / size
+            met = [f"{m:.0%}" for m in np.asarray(runs.log["satisfied"])[row].mean(axis=0) / size]
+            names = order.labels if len(order) <= 3 else ("",) * len(order)  # more do not fit
+            words = [f"{name} {value:.3g}" for name, value in zip(names, returns, strict=True)]
+            text = "  ".join(words) + (f"  met {' '.join(met)}" if met else "")
+            bar.update(task, completed=done, description=text)
+
+        yield show

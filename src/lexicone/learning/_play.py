@@ -1,0 +1,71 @@
+"""Episodes in environments that are Python code: a batch of them, one step of all after another."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from lexicone.learning._environments import Env, OpenedEnv, check_finite, read_reward, read_row
+
+__all__ = ["Played", "play"]
+
+
+class Played(NamedTuple):
+    """N episodes, time first, for as many steps as the longest took."""
+
+    seen: Float[np.ndarray, "t+1 N D"]
+    """Before every step, and at the end where each episode stopped."""
+    action: Int[np.ndarray, "t N"]
+    """Counted from 0."""
+    reward: Float[np.ndarray, "t N K"]
+    alive: Bool[np.ndarray, "t N"]
+    terminated: Bool[np.ndarray, " N"]
+
+
+def play(
+    opened: OpenedEnv,
+    envs: Sequence[Env],
+    choose: Callable[[np.ndarray, int], np.ndarray],
+    seeds: Sequence[int],
+    max_steps: int,
+    where: str = "",
+) -> Played:
+    """One episode in each environment.
+
+    An episode that the environment cuts off, or that has taken ``max_steps``, has stopped but not terminated.
+
+    Args:
+        opened: what is known of the environment.
+        envs: copies of it, at least as many as seeds.
+        choose: ``choose(rows [N,D], time)`` says what all do next, counted from 0.
+        seeds: one for each episode.
+        max_steps: the cap on an episode.
+        where: which episodes these are, for messages.
+    """
+    facts, count = opened.facts, len(seeds)
+    rows = np.zeros((count, facts.inputs), jnp.zeros(()).dtype)
+    going, terminated = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
+    for n, seed in enumerate(seeds):
+        rows[n] = read_row(opened, envs[n].reset(seed=int(seed))[0])
+    check_finite("observation", rows, facts.environment, 0, where)
+    seen, action, reward, alive = [rows.copy()], [], [], []
+    for time in range(max_steps):
+        chosen = choose(rows, time)
+        paid = np.zeros((count, facts.objectives))
+        alive.append(going.copy())
+        for n in np.flatnonzero(going).tolist():
+            observation, earned, ended, cut, _ = envs[n].step(facts.first_action + int(chosen[n]))
+            rows[n] = read_row(opened, observation)
+            paid[n] = read_reward(earned, facts.environment, facts.objectives)
+            terminated[n] = ended
+            going[n] = not (ended or cut)
+        check_finite("observation", rows, facts.environment, time + 1, where)
+        check_finite("reward", paid, facts.environment, time + 1, where)
+        seen.append(rows.copy())
+        action.append(np.where(alive[-1], chosen, 0))
+        reward.append(paid)
+        if not going.any():
+            break
+    return Played(np.stack(seen), np.stack(action), np.stack(reward), np.stack(alive), terminated)

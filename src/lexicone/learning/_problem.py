@@ -1,0 +1,92 @@
+"""What a learner works on: a model or the sizes of an environment, what networks see, the thresholds."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from lexicone.models._mdp import MDP
+from lexicone.models._simulation import Environment, environment
+from lexicone.order import Order
+
+__all__ = ["OWN_THRESHOLDS", "Problem", "Sizes", "check_features", "env_problem", "model_problem"]
+
+
+@jax.tree_util.register_static
+class Sizes(NamedTuple):
+    """Of what goes into networks and comes out of them; to JAX a constant, known also while the rest is traced."""
+
+    inputs: int
+    actions: int
+    objectives: int
+
+
+class Problem(NamedTuple):
+    """What a learner works on; a pytree, and all of it but the sizes may be traced."""
+
+    env: Environment | None
+    """The model's tables; None where episodes come from an environment that is Python code."""
+    features: Float[Array, "S D"] | None
+    """What networks see of each state; None for one-hot vectors."""
+    thresholds: Float[Array, " thresholds"]
+    scale: Float[Array, " K"]
+    """The largest reward of each objective, as far as it is known beforehand."""
+    sizes: Sizes
+
+    @property
+    def model(self) -> Environment:
+        """``env``, or a ValueError where there is none."""
+        if self.env is None:
+            raise ValueError("problem: there is no model here; learn from episodes")
+        return self.env
+
+
+OWN_THRESHOLDS: Any = Problem(None, None, thresholds=0, scale=None, sizes=None)  # pyright: ignore
+"""The axes of a problem in ``jax.vmap(…, in_axes=…)`` whose thresholds are ``[N,K−1]``, one row for each run."""
+
+
+def model_problem(mdp: MDP, features: Float[np.ndarray, "S D"] | None, order: Order) -> Problem:
+    """A model on the device."""
+    env = environment(mdp)
+    dtype = env.reward.dtype
+    return Problem(
+        env,
+        None if features is None else jnp.asarray(features, dtype),
+        jnp.asarray(order.thresholds, dtype),
+        jnp.max(jnp.abs(env.reward), axis=(0, 1, 2)),
+        Sizes(
+            mdp.num_states if features is None else features.shape[1],
+            mdp.num_actions,
+            mdp.num_objectives,
+        ),
+    )
+
+
+def env_problem(sizes: Sizes, order: Order) -> Problem:
+    """An environment that is Python code, before anything was seen of it."""
+    return Problem(
+        None,
+        jnp.zeros((0, sizes.inputs)),
+        jnp.asarray(order.thresholds, float),
+        jnp.zeros(sizes.objectives),
+        sizes,
+    )
+
+
+def check_features(task: MDP, features: Any) -> Float[np.ndarray, "S D"] | None:
+    """A row for every state of a model."""
+    if features is None:
+        return None
+    try:
+        rows = np.asarray(features, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"features: expected numbers of shape [{task.num_states}, D], got {features!r}"
+        ) from None
+    if rows.ndim != 2 or rows.shape[0] != task.num_states or not np.isfinite(rows).all():
+        raise ValueError(
+            f"features: expected finite numbers of shape [{task.num_states}, D], got {rows.shape}"
+        )
+    return rows

@@ -1,0 +1,207 @@
+"""Trainings in files: how one is read again, and how one goes on.
+
+A file holds the leaves of `Runs`, the model or what is known of the environment, and all that decides the numbers
+(`TrainingResult.identity`).
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lexicone._base import checkpoint
+from lexicone._base.checks import check_whole
+from lexicone.learning._environments import EnvFacts, source_of
+from lexicone.learning._learner import AnyLearner
+from lexicone.learning._problem import Problem, check_features, env_problem, model_problem
+from lexicone.learning._result import TrainingResult
+from lexicone.learning._result_env import TrainedEnv
+from lexicone.learning._result_model import TABLES, Trained
+from lexicone.learning._runs import Runs, named_leaves
+from lexicone.learning.algos._registry import LEARNERS
+from lexicone.models._layout import Layout
+from lexicone.models._mdp import MDP
+from lexicone.order import Order, as_order
+
+__all__ = ["load", "resume"]
+
+_MISSING = "missing"  # what a file of another version says of a setting that it does not have
+
+
+class SavedTraining(NamedTuple):
+    """A file, read and unchanged since it was written."""
+
+    name: str
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+class _Entries(dict[str, Any]):
+    """What a file holds; one that is missing is named."""
+
+    def __missing__(self, name: str) -> Any:
+        raise LookupError(f"there is no entry {name!r}")
+
+
+def load(
+    path: str | os.PathLike[str], learner: Any = None, *, task: Any = None, features: Any = None
+) -> Any:
+    """A `Trained` or a `TrainedEnv` from a file, finished or not.
+
+    For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
+    is made again; any other one is needed as ``task`` before its policies can act, and so is the function
+    ``features`` if there was one.
+    """
+    saved = _read(path)
+    name, arrays, facts = saved
+    with _reading(name, "an order"):
+        order = Order(
+            [float(t) for t in facts["thresholds"]],
+            names=facts["names"],
+            break_ties=facts["break_ties"],
+        )
+    with _reading(name, "numbers"):
+        shared = {
+            "order": order,
+            "key": tuple(facts["key"]),
+            "updates": facts["updates"],
+            "every": facts["every"],
+        }
+    shared["learner"] = _make_learner(saved) if learner is None else learner
+    if "environment" in facts:
+        return _load_env(saved, shared, task, features)
+    if task is not None or features is not None:
+        raise ValueError(f"task, features: {name!r} holds its model; they are for environments")
+    with _reading(name, "a model"):
+        rows, labels = _as_tuple(facts["map"]), _as_tuple(facts.get("map_labels"))
+        layout = Layout(rows, arrays["mdp.layout"], labels) if rows else None
+        mdp = MDP(
+            **{table: arrays[f"mdp.{table}"] for table in TABLES},
+            **facts["model_names"],
+            layout=layout,
+        )
+        features = check_features(mdp, arrays.get("features"))
+        problem = model_problem(mdp, features, as_order(order, mdp.num_objectives))
+    run = _read_runs(saved, shared["learner"], problem)
+    return Trained(mdp=mdp, features=features, run=run, **shared)
+
+
+def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features: Any) -> TrainedEnv:
+    with _reading(saved.name, "an environment"):
+        facts = EnvFacts(*(saved.facts[field] for field in EnvFacts._fields))
+    source = None if task is None else source_of(task)
+    if source is None and facts.environment_id is not None:
+        source = source_of(facts.environment_id, **facts.environment_options)
+    run = _read_runs(saved, shared["learner"], env_problem(facts.sizes, shared["order"]))
+    trained = TrainedEnv(facts=facts, source=source, features=features, run=run, **shared)
+    if task is not None:
+        _ = trained.opened  # so that a wrong one is refused now
+    return trained
+
+
+def resume(path: str | os.PathLike[str], wanted: TrainingResult) -> Runs:
+    """The runs with which a training goes on, if the file is of the same one; else a ValueError that says what differs.
+
+    ``wanted`` is that training before its first update.
+    """
+    saved = _read(path)
+    theirs = saved.facts
+    for name, ours in json.loads(json.dumps(wanted.identity)).items():
+        if ours != theirs.get(name, _MISSING):
+            raise ValueError(
+                f"resume: {saved.name!r} is of another training: its "
+                + _difference(name, theirs.get(name, _MISSING), ours)
+            )
+    return _read_runs(saved, wanted.learner, wanted.problem)
+
+
+def _difference(name: str, theirs: Any, ours: Any) -> str:
+    """Of facts with entries, such as settings, the first that differs."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in {**ours, **theirs}:
+            pair = theirs.get(key, _MISSING), ours.get(key, _MISSING)
+            if pair[0] != pair[1]:
+                return _difference(key, *pair)
+    return f"{name} is {_brief(theirs)}, not {_brief(ours)}"
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def _read(path: str | os.PathLike[str]) -> SavedTraining:
+    name = os.fspath(path)
+    arrays, facts = checkpoint.read(path)
+    if not isinstance(facts, dict) or "settings" not in facts:
+        raise ValueError(f"path: {name!r} holds no training")
+    return SavedTraining(name, _Entries(arrays), _Entries(facts))
+
+
+@contextmanager
+def _reading(name: str, part: str) -> Iterator[None]:
+    """Whatever is wrong with a part of a file, whose digest may be right, is a ValueError that names both."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ValueError(f"path: {name!r} has {part} that cannot be read: {error}") from None
+
+
+def _make_learner(saved: SavedTraining) -> Any:
+    kind = saved.facts.get("learner")
+    if kind not in LEARNERS:
+        raise ValueError(
+            f"learner: {saved.name!r} was trained by {kind!r}; give that learner to load"
+        )
+    with _reading(saved.name, "settings"):
+        settings = {key: _as_tuple(value) for key, value in saved.facts["settings"].items()}
+        return LEARNERS[kind](**settings)
+
+
+def _as_tuple(value: Any) -> Any:
+    """What JSON has made a list of."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _read_runs(saved: SavedTraining, learner: AnyLearner, problem: Problem) -> Runs:
+    """The runs that a file holds; a ValueError if they are not of this learner."""
+    name, arrays, facts = saved
+    with _reading(name, "numbers"):
+        check_whole(seeds=facts["seeds"], updates=facts["updates"], every=facts["every"])
+    seeds = facts["seeds"]
+    shapes = jax.eval_shape(
+        jax.vmap(lambda key: learner.init(problem, key)),
+        jax.random.split(jax.random.key(0), seeds),
+    )
+    leaves = []
+    for key, leaf in named_leaves(Runs(jnp.int32(0), shapes, {}, jnp.zeros(0))):
+        if not key.startswith("run.states"):
+            continue
+        if key not in arrays:
+            raise ValueError(f"path: {name!r} has no {key}: another version of lexicone wrote it")
+        if arrays[key].shape != leaf.shape:
+            raise ValueError(f"path: {name!r} does not fit the learner: {key} is not {leaf.shape}")
+        leaves.append(jnp.asarray(arrays[key]))
+    states = jax.tree.unflatten(jax.tree.structure(shapes), leaves)
+    prefix = "run.log."
+    log = {k.removeprefix(prefix): arrays[k] for k in arrays if k.startswith(prefix)}
+    with _reading(name, "a run"):
+        update, snapshots = int(arrays["run.update"]), arrays["run.snapshots"]
+        if not 0 <= update <= facts["updates"]:
+            raise ValueError(f"run.update is {update}, and there are {facts['updates']} in all")
+        if not log:
+            raise ValueError("there is no entry 'run.log'")
+        rows = math.ceil(update / facts["every"])
+        for metric, sums in log.items():
+            if sums.ndim < 2 or len(sums) < rows or sums.shape[1] != seeds:
+                raise ValueError(f"run.log.{metric} has the shape {sums.shape}")
+        if snapshots.ndim != 4 or snapshots.shape[1] != seeds:
+            raise ValueError(f"run.snapshots has the shape {snapshots.shape}")
+    log = {metric: jnp.asarray(sums) for metric, sums in log.items()}
+    return Runs(jnp.int32(update), states, log, jnp.asarray(snapshots))

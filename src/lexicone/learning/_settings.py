@@ -1,0 +1,71 @@
+"""Settings of learners: fields of a dataclass, each with its range beside it, checked when a learner is made."""
+
+import dataclasses
+import math
+from numbers import Real
+from typing import Any, Literal, get_args, get_origin
+
+from lexicone._base.checks import check_range, check_whole
+
+__all__ = ["check_settings", "number"]
+
+_RANGE = "range"
+
+
+def number(
+    default: float,
+    low: float | int = 0,
+    high: float | int = math.inf,
+    *,
+    above: bool = False,
+    below: bool = False,
+) -> Any:
+    """A field for numbers from ``low`` to ``high``; with ``above`` and ``below`` without these ends. Never infinite.
+
+    >>> gamma: float = number(0.99, 0, 1)
+    """
+    ends = {"low": float(low), "high": float(high)}
+    limits = {**ends, "above": above, "below": below or high == math.inf}
+    return dataclasses.field(default=default, metadata={_RANGE: limits})
+
+
+def check_settings(learner: Any) -> None:
+    """A ValueError for the first setting of the wrong type or out of its range; for a learner's ``__post_init__``.
+
+    Types are those of the fields: numbers, switches, words of a ``Literal``, tuples of numbers, or None where that is
+    allowed. Whole numbers are counts, of at least 1. What is almost a number or a tuple becomes one: a list, a 0-d
+    number of NumPy.
+    """
+    for field in dataclasses.fields(learner):
+        value = _settle(field.name, field.type, getattr(learner, field.name))
+        object.__setattr__(learner, field.name, value)  # it is frozen
+        if _RANGE in field.metadata:
+            check_range(field.name, value, **field.metadata[_RANGE])
+
+
+def _settle(name: str, kind: Any, value: Any) -> Any:
+    """A setting of this type as a plain number, switch, word or tuple."""
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}: must be True or False, got {value!r}")
+    elif kind is int:
+        check_whole(**{name: value})
+        return int(value)
+    elif kind is float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise ValueError(f"{name}: must be a number, got {value!r}")
+        return float(value)
+    elif get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            words = ", ".join(get_args(kind))
+            raise ValueError(f"{name}: expected one of {words}, got {value!r}")
+    elif get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name}: must be a tuple of numbers, got {value!r}")
+        one = get_args(kind)[0]
+        value = tuple(_settle(f"{name}[{i}]", one, entry) for i, entry in enumerate(value))
+        if not all(map(math.isfinite, value)):
+            raise ValueError(f"{name}: must be finite, got {value}")
+    elif value is not None and type(None) in get_args(kind):
+        return _settle(name, get_args(kind)[0], value)
+    return value
