@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jax
 import numpy as np
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lexicone._base.progress import progress_bars
 from lexicone.learning._plan import Plan
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._runs import Runs
@@ -76,14 +76,7 @@ def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
     if not plan.progress:
         yield lambda runs: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, refresh_per_second=1 / _PIECE_SECONDS) as bar:
+    with progress_bars(transient=False, refresh_per_second=1 / _PIECE_SECONDS) as bar:
         task = bar.add_task("training", total=plan.updates)
 
         def show(runs: Runs) -> None:

@@ -24,8 +24,7 @@ def number(
 
     >>> gamma: float = number(0.99, 0, 1)
     """
-    ends = {"low": float(low), "high": float(high)}
-    limits = {**ends, "above": above, "below": below or high == math.inf}
+    limits = {"low": low, "high": high, "above": above, "below": below or high == math.inf}
     return dataclasses.field(default=default, metadata={_RANGE: limits})
 
 
