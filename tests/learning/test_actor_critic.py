@@ -94,7 +94,7 @@ def test_less_is_asked_for_while_it_explores():
     state = learner.init(problem, jax.random.key(0))
     table = learner.log_policy(problem, state)
     episodes = collect(
-        problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=learner.batch, max_steps=2
+        problem.model, jax.numpy.exp(table), jax.random.key(1), episodes=learner.batch, max_steps=2
     )
     for share, asked in ((0.0, 0.45), (0.2, 0.675), (0.4, 0.9), (0.9, 0.9)):
         _, batch = learner.gather(problem, state, table, episodes, jax.numpy.array(share))
@@ -142,7 +142,9 @@ def test_standing_error_and_correction_by_hand():
     problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     state = learner.init(problem, jax.random.key(0))
     table = learner.log_policy(problem, state)
-    sampled = collect(problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=2)
+    sampled = collect(
+        problem.model, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=2
+    )
 
     def gather(state, first):
         paid = jax.numpy.array([[[r, 0.0] for r in first], [[0.0, 0.0]] * 4])
@@ -174,7 +176,7 @@ def pushed(learner, logits, share):
     policy = certain(state.policy, logits)
     table, pull_back = jax.vjp(lambda policy: log_policy(policy, None), policy)
     episodes = collect(
-        problem.env, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=1
+        problem.model, jax.numpy.exp(table), jax.random.key(1), episodes=4, max_steps=1
     )
     state, batch = learner.gather(problem, state._replace(policy=policy), table, episodes, share)
     after, _ = learner.climb(state, batch, table, pull_back, 0 * batch.gain, share)

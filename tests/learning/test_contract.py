@@ -4,6 +4,7 @@ numbers that one may sweep are compiled once."""
 import dataclasses
 import json
 from collections.abc import Iterator
+from typing import Any, get_args
 
 import jax
 import numpy as np
@@ -13,22 +14,26 @@ from lexicone.learning._learner import EnvLearner, Learner, as_pytree
 from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train, train_many
 from lexicone.learning._train_model import advance
+from lexicone.learning.algos._gradient_rules import GradientRule
+from lexicone.learning.algos._ppo import PPO
 from lexicone.learning.algos._registry import LEARNERS
+from lexicone.learning.algos._reinforce import Reinforce
+from lexicone.models._mdp import MDP
 from lexicone.order import Order
-from tests.helpers.trainings import MAZE, ORDER, assert_same, other_maze
+from tests.helpers.trainings import MAZE, ORDER, assert_same, other_maze, programs
 
-SIZES = {"hidden": (4,), "batch": 4, "max_steps": 8}
-LEARNING = {name: kind(**SIZES) for name, kind in LEARNERS.items()}
-LEARNING["Reinforce without dropout"] = LEARNERS["Reinforce"](**SIZES, dropout=0.0)
-for rule in ("half_space", "lagrangian", "linear", "penalty"):
-    LEARNING[f"PPO, {rule}"] = LEARNERS["PPO"](**SIZES, rule=rule)
+SIZES: dict[str, Any] = {"hidden": (4,), "batch": 4, "max_steps": 8}
+LEARNING: dict[str, Any] = {name: kind(**SIZES) for name, kind in LEARNERS.items()}
+LEARNING["Reinforce without dropout"] = Reinforce(**SIZES, dropout=0.0)
+for rule in get_args(GradientRule):
+    LEARNING[f"PPO, {rule}"] = PPO(**SIZES, rule=rule)
 UPDATES = 6
 
 every_learner = pytest.mark.parametrize("name", LEARNING)
 every_kind = pytest.mark.parametrize("kind", LEARNERS.values(), ids=LEARNERS)
 
 
-def run(learner: Learner, order: Order = ORDER, key: int = 0, task=MAZE) -> Trained:
+def run(learner: Learner, order: Order = ORDER, key: int = 0, task: MDP = MAZE) -> Trained:
     return train(task, order, learner, seeds=2, updates=UPDATES, key=key)
 
 
@@ -62,14 +67,14 @@ def test_many_at_once_are_those_of_a_loop(name):
 def test_compiled_once_for_all_numbers(name):
     learner = LEARNING[name]
     run(learner)
-    before = advance._cache_size()
+    before = programs(advance)
     numbers = {field: 0.5 * getattr(learner, field) for field in learner.traced}
     changed = run(dataclasses.replace(learner, **numbers), Order([3.0]), key=9)
     assert changed.run.update == UPDATES
     run(learner, task=other_maze())
-    assert advance._cache_size() == before
+    assert programs(advance) == before
     run(dataclasses.replace(learner, hidden=()))
-    assert advance._cache_size() == before + 1
+    assert programs(advance) == before + 1
 
 
 @every_kind

@@ -1,5 +1,6 @@
 import inspect
 import sys
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -10,46 +11,27 @@ from gymnasium.wrappers import TransformObservation
 from lexicone.learning._environments import copies, open_env, source_of
 from lexicone.learning._play import play
 from lexicone.learning._train import train, train_many
-from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
-from tests.helpers.environments import Wager, altered, wide
-
-WAGER = Reinforce(
-    hidden=(),
-    batch=64,
-    max_steps=2,
-    dropout=0.0,
-    temperature=1.0,
-    learning_rate=0.15,
-    credit="normalized",
-    active_constraints=True,
-)
+from tests.helpers.bets import BETS, LEARNER, Wager, altered, bet
 
 
-BETS, UPDATES = Order([-0.25]), 50
-
-
-def bet(learner=WAGER, order=BETS, task=Wager, seeds=2, updates=UPDATES, features=wide, **options):
-    return train(task, order, learner, seeds=seeds, updates=updates, features=features, **options)
-
-
-class Script(gymnasium.Env):
+class Script(gymnasium.Env[dict[str, Any], int]):
     """Pays ``(time, seed)``, counts what it is told, and ends after ``seed`` steps, cut off where that is even."""
 
     observation_space = spaces.Dict({"time": spaces.Discrete(9), "seed": spaces.Box(0, 9, (1,))})
-    action_space = spaces.Discrete(4, start=-1)
+    action_space: Any = spaces.Discrete(4, start=-1)
 
     def __init__(self):
-        self.taken = []
+        self.taken: list[int] = []
 
     def seen(self):
         return {"time": self.time, "seed": np.array([self.seed], np.float32)}
 
     def reset(self, *, seed=None, options=None):
-        self.seed, self.time = seed, 0
+        self.seed, self.time = seed or 0, 0
         return self.seen(), {}
 
-    def step(self, action):
+    def step(self, action: int) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
         self.taken.append(action)
         self.time += 1
         end = self.time == self.seed
@@ -104,7 +86,7 @@ def pays(*rewards):
     ],
 )
 def test_mistakes_are_named_before_any_work(changes, message):
-    arguments = {"task": Wager, "order": BETS, "learner": WAGER, "updates": 5, **changes}
+    arguments = {"task": Wager, "order": BETS, "learner": LEARNER, "updates": 5, **changes}
     task = changes.get("task")
     if task is not None and hasattr(task, "observation_space") and "Sequence" in message:
         arguments["features"] = None
@@ -140,7 +122,7 @@ def test_what_goes_wrong_on_the_way_is_located():
 
 def test_many_at_once_are_for_models():
     with pytest.raises(ValueError, match=r"^task: expected an MDP, got type; in environments"):
-        inspect.unwrap(train_many)(Wager, [(BETS, WAGER)], updates=5)
+        inspect.unwrap(train_many)(Wager, [(BETS, LEARNER)], updates=5)
 
 
 def test_an_environment_that_its_seed_does_not_settle_is_noted():

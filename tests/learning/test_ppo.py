@@ -1,7 +1,7 @@
 """PPO and A2C, and PPO with every rule that combines gradients: the probe ladder, and what `train` promises of them."""
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -13,14 +13,14 @@ from lexicone.exact._solve import solve
 from lexicone.learning._episodes import collect
 from lexicone.learning._problem import model_problem
 from lexicone.learning._saved import load
-from lexicone.learning._train import train, train_many
-from lexicone.learning._train_model import advance
+from lexicone.learning._train import train
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from tests.helpers.interruption import killed_after
 from tests.helpers.small_models import drawn
+from tests.helpers.trainings import assert_same
 
 # Models of one shape (4 states, of which 3 is the end; 2 actions, 2 successors, 2 objectives), one number of runs and
 # of updates, and most settings given: each learner is compiled once, and little of this depends on defaults.
@@ -184,45 +184,6 @@ def test_each_episode_or_the_mean():
     assert conflict.evaluate(500).success.min() > 0.9
 
 
-def assert_same(first, second):
-    for ours, theirs in zip(jax.tree.leaves(first.run), jax.tree.leaves(second.run), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-@our_learners
-def test_same_key_same_result(name):
-    learner, mdp, order = LEARNERS[name], chances(), Order([0.5])
-    pair = run(learner, order, mdp=mdp)
-    assert_same(run(learner, order, mdp=mdp), pair)
-    assert not np.allclose(run(learner, order, mdp=mdp, key=1).policies, pair.policies)
-    assert not np.allclose(pair.policies[0], pair.policies[1])
-
-
-@our_learners
-def test_a_run_is_the_same_beside_any_other(name):
-    learner, mdp = LEARNERS[name], chances()
-    first, second = (Order([0.5]), learner), (Order([0.1]), replace(learner, delta=0.2, gamma=0.5))
-    options = {"seeds": 1, "updates": UPDATES, "features": np.eye(4)}
-    many = train_many(mdp, [first, second], **options)
-    for ours, (order, own) in zip(many, (first, second), strict=True):
-        pair = run(own, order, mdp=mdp)
-        np.testing.assert_array_equal(ours.history["returns"][0], pair.history["returns"][0])
-        np.testing.assert_allclose(ours.policies[0], pair.policies[0], atol=1e-9)
-    assert not np.allclose(many[0].policies, many[1].policies)
-
-
-@every_learner
-def test_compiled_once_for_all_numbers(name):
-    learner, mdp = LEARNERS[name], chances()
-    run(learner, mdp=mdp)
-    before = advance._cache_size()
-    numbers = {key: 0.5 * getattr(learner, key) for key in learner.traced}
-    changed = run(replace(learner, **numbers), Order([0.3]), mdp=mdp, key=4)
-    assert changed.run.update == UPDATES
-    run(learner, mdp=model(CONFLICT))
-    assert advance._cache_size() == before
-
-
 @pytest.mark.parametrize("name", ["ppo", "a2c", "lagrangian"])
 def test_a_killed_run_resumes_to_the_same_end(name, tmp_path):
     path = tmp_path / "run.safetensors"
@@ -250,7 +211,7 @@ def test_epochs_are_steps_along_the_clipped_surrogate():
     mean = jax.tree.map(lambda leaf: 3 * leaf[::-1], state.policy)  # plays no part in a step
     state = state._replace(average=mean)
     walk = jax.jit(partial(collect, episodes=16, max_steps=5))
-    episodes = walk(problem.env, jnp.full((4, 2), 0.5), key)
+    episodes = walk(problem.model, jnp.full((4, 2), 0.5), key)
     after, _ = jax.jit(learner.learn)(problem, state, episodes, key, jnp.zeros(()))
     assert episodes.terminated.all()
 
@@ -334,8 +295,3 @@ def test_mistakes_are_named(learner, changes, message):
 def test_own_mistakes_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.parametrize("learner", [PPO, A2C])
-def test_what_may_be_swept_are_settings(learner):
-    assert set(learner.traced) <= {field.name for field in fields(learner)}

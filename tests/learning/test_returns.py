@@ -16,7 +16,7 @@ from lexicone.learning._returns import (
 )
 
 sums = jax.jit(discounted_sums)
-aims = jax.jit(goal, static_argnames="criterion")
+aims = jax.jit(make_goal, static_argnames="criterion")
 
 
 def by_recursion(terms, factor):

@@ -15,7 +15,16 @@ from lexicone.learning._train_model import advance
 from lexicone.order import Order
 from lexicone.tasks import maze
 from tests.helpers.interruption import killed_after
-from tests.helpers.trainings import LEARNER, MAZE, ORDER, UPDATES, assert_same, other_maze, run
+from tests.helpers.trainings import (
+    LEARNER,
+    MAZE,
+    ORDER,
+    UPDATES,
+    assert_same,
+    other_maze,
+    programs,
+    run,
+)
 
 
 def test_same_key_same_result(trained):
@@ -70,14 +79,14 @@ def test_many_numbers_at_once_are_those_of_a_loop():
 
 def test_compiled_once_for_all_numbers():
     run()
-    before = advance._cache_size()
+    before = programs(advance)
     numbers = {"delta": 0.0, "gamma": 0.5, "learning_rate": 1.0, "temperature": 5.0}
     run(replace(LEARNER, **numbers), Order([3.0]), key=9)
     run(progress=True, updates=40, log_every=2)
     train(other_maze(), ORDER, LEARNER, seeds=3, updates=UPDATES, snapshots=4)
-    assert advance._cache_size() == before
+    assert programs(advance) == before
     run(replace(LEARNER, hidden=()))
-    assert advance._cache_size() == before + 1
+    assert programs(advance) == before + 1
 
 
 def test_pieces_are_the_whole(tmp_path, trained, capsys):

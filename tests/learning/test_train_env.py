@@ -1,4 +1,3 @@
-import importlib
 from dataclasses import replace
 from functools import partial
 
@@ -8,42 +7,23 @@ import numpy as np
 import pytest
 
 from lexicone.gym._env import MDPEnv
+from lexicone.learning import _train_env as env_loop
 from lexicone.learning._episodes import collect
 from lexicone.learning._problem import model_problem
 from lexicone.learning._saved import load
-from lexicone.learning._train import train
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
 from lexicone.tasks import maze
-from tests.helpers.environments import Wager, altered, wide
+from tests.helpers.bets import BETS, LEARNER, UPDATES, Wager, altered, bet, wide
 from tests.helpers.interruption import killed_after
-from tests.helpers.trainings import assert_same
+from tests.helpers.trainings import assert_same, programs
 
 MDP = maze("small", objectives="path")
 
 
 ORDER = Order([-4.0])
-
-
-WAGER = Reinforce(
-    hidden=(),
-    batch=64,
-    max_steps=2,
-    dropout=0.0,
-    temperature=1.0,
-    learning_rate=0.15,
-    credit="normalized",
-    active_constraints=True,
-)
-
-
-BETS, UPDATES = Order([-0.25]), 50
-
-
-def bet(learner=WAGER, order=BETS, task=Wager, seeds=2, updates=UPDATES, features=wide, **options):
-    return train(task, order, learner, seeds=seeds, updates=updates, features=features, **options)
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +60,9 @@ def test_a_run_depends_on_its_key_and_number_alone(bets):
 
 
 def test_numbers_and_lengths_share_programs(bets):
-    programs = importlib.import_module("lexicone.learning._train_env")
-    before = programs.learn_from._cache_size(), programs.choose_actions._cache_size()
-    bet(replace(WAGER, delta=0.3, gamma=0.5, entropy=0.1), Order([3.0]), seeds=1, updates=3)
-    assert (programs.learn_from._cache_size(), programs.choose_actions._cache_size()) == before
+    before = programs(env_loop.learn_from), programs(env_loop.choose_actions)
+    bet(replace(LEARNER, delta=0.3, gamma=0.5, entropy=0.1), Order([3.0]), seeds=1, updates=3)
+    assert (programs(env_loop.learn_from), programs(env_loop.choose_actions)) == before
 
 
 def test_a_killed_run_resumes_to_the_same_end(tmp_path, bets, capsys):
@@ -109,7 +88,7 @@ def test_saved_and_loaded(tmp_path, bets):
     bets.save(path)
     again = load(path, task=Wager, features=wide)
     assert_same(again, bets)
-    assert (again.order, again.learner, again.seeds) == (BETS, WAGER, 2)
+    assert (again.order, again.learner, again.seeds) == (BETS, LEARNER, 2)
     np.testing.assert_array_equal(again.evaluate(9).returns, bets.evaluate(9).returns)
     bare = load(path)
     assert bare.history["episodes"][-1] == UPDATES * 64  # needs no environment
@@ -161,7 +140,7 @@ LEARNERS = {
 def walks():
     """Of a uniform policy in the maze."""
     policy = jnp.full((MDP.num_states, 4), 0.25)
-    walk = partial(collect, model_problem(MDP, None, ORDER).env, policy, episodes=8, max_steps=12)
+    walk = partial(collect, model_problem(MDP, None, ORDER).model, policy, episodes=8, max_steps=12)
     episodes = jax.jit(walk)(jax.random.key(3))
     assert not episodes.alive.all()
     return episodes
@@ -197,7 +176,7 @@ def test_the_update_is_the_tables(name, walks):
 
 
 def test_a_training_that_diverges_says_so():
-    lost = bet(replace(WAGER, learning_rate=1e308), updates=4)
+    lost = bet(replace(LEARNER, learning_rate=1e308), updates=4)
     assert lost.diverged.all()
     for use in (lost.policy, lost.evaluate):
         with pytest.raises(ValueError, match=r"^learner: the training of seed 0.* diverged"):
