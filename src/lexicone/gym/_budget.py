@@ -4,10 +4,11 @@ See `lexicone.criteria.with_budgets` for what the budgets are and what clipped r
 """
 
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from lexicone._base.checks import check_kind, check_range
 from lexicone.order import Order
 
 try:
@@ -20,6 +21,8 @@ except ImportError as error:
     ) from error
 
 __all__ = ["BudgetObservation"]
+
+Rewards = Literal["original", "clipped"]
 
 
 class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -34,22 +37,28 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     >>> env = BudgetObservation(make_env("maze:concave"), Order([0.5]))
     >>> env.reset(seed=0)[1]["budget"].tolist()
     [-0.5]
+
+    Args:
+        env: with a ``reward_space`` of one number for each objective.
+        order: its finite thresholds are the budgets.
+        gamma: the discount of returns, by which budgets grow at every step.
+        rewards: ``"original"`` or ``"clipped"``.
     """
 
     def __init__(
         self,
-        env: Any,
+        env: gymnasium.Env[Any, Any],
         order: Order,
         *,
         gamma: float = 1.0,
-        rewards: Literal["original", "clipped"] = "original",
+        rewards: Rewards = "original",
     ) -> None:
         RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
         gymnasium.Wrapper.__init__(self, env)
-        if not isinstance(gamma, Real) or not 0 < gamma <= 1:
-            raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
-        if rewards not in ("original", "clipped"):
-            raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
+        if not isinstance(gamma, Real):
+            raise ValueError(f"gamma: must be a number, got {gamma!r}")
+        check_range("gamma", gamma, 0, 1, above=True)
+        check_kind("rewards", rewards, get_args(Rewards))
         space = getattr(env.unwrapped, "reward_space", None)
         if space is None or space.shape != (len(order),):
             found = "no reward_space" if space is None else f"rewards of shape {space.shape}"
@@ -61,8 +70,9 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         self.budget = self._first.copy()
         own = env.observation_space
         size = len(self._tracked)
-        self._flat = isinstance(own, spaces.Box) and len(own.shape) == 1
-        if self._flat:
+        self._flat = False
+        if isinstance(own, spaces.Box) and len(own.shape) == 1:
+            self._flat = True
             dtype: Any = np.result_type(own.dtype, np.float32)
             self.observation_space = spaces.Box(
                 np.concatenate([own.low, np.full(size, -np.inf)]).astype(dtype),

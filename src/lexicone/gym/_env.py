@@ -5,6 +5,7 @@ drawing="extended")`` works. Use ``disable_env_checker=True`` (or ``mo_gymnasium
 Gymnasium's own checker expects one reward.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,15 @@ except ImportError as error:
         f"lexicone.gym needs Gymnasium: pip install 'lexicone[gym]' ({error})"
     ) from error
 
+from lexicone._base.checks import check_range
+from lexicone.gym._render import draw_picture, draw_text
 from lexicone.models._mdp import MDP
 from lexicone.tasks import TASKS, make
 
 __all__ = ["MDPEnv", "MDPVectorEnv", "make_env", "make_vector_env", "register_tasks"]
 
-_PIXELS = 24  # per tile
-_COLOURS = {
-    "#": (40, 40, 40),
-    "S": (200, 220, 255),
-    "G": (150, 220, 150),
-    "T": (240, 210, 90),
-    "h": (250, 190, 150),
-    "H": (230, 110, 90),
-    "E": (230, 110, 90),
-    "g": (240, 210, 90),
-    "d": (150, 230, 240),
-}
-_FREE, _LINE, _AGENT = (250, 250, 250), (210, 210, 210), (60, 90, 200)
 
-
-class MDPEnv(gymnasium.Env[Any, Any]):
+class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
     """One episode at a time. Observations are state numbers, rewards float32 vectors ``[K]``.
 
     ``max_steps`` truncates an episode (None: never). ``render_mode`` is ``"ansi"`` for text or
@@ -72,17 +61,19 @@ class MDPEnv(gymnasium.Env[Any, Any]):
                 raise ValueError(f"options['state']: there is no state {options['state']}")
             self.state = int(options["state"])
         else:
-            self.state = int(_draw(self.np_random, self.mdp.initial[None])[0])
+            self.state = int(_draw_indices(self.np_random, self.mdp.initial[None])[0])
         self.time = 0
         return np.int64(self.state), {}
 
-    def step(self, action: Any) -> tuple[np.int64, Any, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.integer) -> tuple[np.int64, Any, bool, bool, dict[str, Any]]:
         """Take an action."""
         if self.state < 0:
             raise gymnasium.error.ResetNeeded("call reset before step")
         if not self.action_space.contains(action):
             raise ValueError(f"action: expected 0 to {self.mdp.num_actions - 1}, got {action!r}")
-        branch = int(_draw(self.np_random, self.mdp.probability[self.state, action][None])[0])
+        branch = int(
+            _draw_indices(self.np_random, self.mdp.probability[self.state, action][None])[0]
+        )
         reward = self.mdp.reward[self.state, action, branch].astype(np.float32)
         self.state = int(self.mdp.next_state[self.state, action, branch])
         self.time += 1
@@ -93,9 +84,9 @@ class MDPEnv(gymnasium.Env[Any, Any]):
     def render(self) -> Any:
         """The map with the agent on it, or the state's name where there is no map."""
         if self.render_mode == "ansi":
-            return _text(self.mdp, self.state)
+            return draw_text(self.mdp, self.state)
         if self.render_mode == "rgb_array":
-            return _picture(self.mdp, self.state)
+            return draw_picture(self.mdp, self.state)
         return None
 
 
@@ -120,8 +111,7 @@ class MDPVectorEnv(VectorEnv):
         max_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise ValueError(f"num_envs: must be at least 1, got {num_envs}")
+        check_range("num_envs", num_envs, 1)
         _check_options(max_steps, render_mode, self.metadata["render_modes"])
         self.mdp = mdp
         self.num_envs = num_envs
@@ -164,7 +154,7 @@ class MDPVectorEnv(VectorEnv):
         if ((actions < 0) | (actions >= self.mdp.num_actions)).any():
             raise ValueError(f"actions: expected 0 to {self.mdp.num_actions - 1}, got {actions}")
         fresh = self.ended
-        branch = _draw(self.np_random, self.mdp.probability[self.states, actions])
+        branch = _draw_indices(self.np_random, self.mdp.probability[self.states, actions])
         reward = self.mdp.reward[self.states, actions, branch].astype(np.float32)
         reward[fresh] = 0.0
         self.states = self.mdp.next_state[self.states, actions, branch].astype(np.int64)
@@ -181,13 +171,13 @@ class MDPVectorEnv(VectorEnv):
         """One frame per copy."""
         if self.render_mode is None:
             return None
-        draw = _text if self.render_mode == "ansi" else _picture
+        draw = draw_text if self.render_mode == "ansi" else draw_picture
         return tuple(draw(self.mdp, int(s)) for s in self.states)
 
     def _begin(self, mask: np.ndarray) -> None:
         count = int(mask.sum())
         first = np.broadcast_to(self.mdp.initial, (count, self.mdp.num_states))
-        self.states[mask] = _draw(self.np_random, first)
+        self.states[mask] = _draw_indices(self.np_random, first)
         self.times[mask] = 0
 
 
@@ -206,7 +196,15 @@ def make_vector_env(
     render_mode: str | None = None,
     **options: Any,
 ) -> MDPVectorEnv:
-    """The same, vectorised."""
+    """A task of the registry as many environments that are moved together.
+
+    Args:
+        task: its name.
+        num_envs: how many.
+        max_steps: truncates an episode; None: never.
+        render_mode: ``"ansi"``, ``"rgb_array"`` or None.
+        options: the task's own.
+    """
     return MDPVectorEnv(
         make(task, **options), num_envs, max_steps=max_steps, render_mode=render_mode
     )
@@ -225,9 +223,9 @@ def register_tasks() -> None:
             )
 
 
-def _check_options(max_steps: int | None, render_mode: str | None, modes: Any) -> None:
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps: must be at least 1, got {max_steps}")
+def _check_options(max_steps: int | None, render_mode: str | None, modes: Sequence[str]) -> None:
+    if max_steps is not None:
+        check_range("max_steps", max_steps, 1)
     if render_mode is not None and render_mode not in modes:
         raise ValueError(f"render_mode: expected one of {', '.join(modes)}, got {render_mode!r}")
 
@@ -238,46 +236,13 @@ def _reward_space(mdp: MDP) -> spaces.Box:
     return spaces.Box(paid.min(axis=0), paid.max(axis=0), dtype=np.float32)
 
 
-def _draw(generator: np.random.Generator, probability: np.ndarray) -> np.ndarray:
+def _draw_indices(generator: np.random.Generator, probability: np.ndarray) -> np.ndarray:
     """One index per row of ``[n, m]`` probabilities; those of probability 0 are never drawn."""
     if probability.shape[1] == 1:
         return np.zeros(len(probability), dtype=int)
     total = np.cumsum(probability, axis=1)
     draw = generator.random((len(probability), 1)) * total[:, -1:]
     return (draw >= total).sum(axis=1)
-
-
-def _text(mdp: MDP, state: int) -> str:
-    name = "not begun" if state < 0 else mdp.state_label(state)
-    if mdp.layout is None:
-        return name
-    rows = [list(row) for row in mdp.layout.rows]
-    row, column = mdp.layout.positions[state] if state >= 0 else (-1, -1)
-    if row >= 0:
-        rows[row][column] = "@"
-    return "\n".join(["".join(row) for row in rows] + [name])
-
-
-def _picture(mdp: MDP, state: int) -> np.ndarray:
-    """``[height, width, 3]`` bytes: coloured tiles and the agent; states in a square if no map."""
-    if mdp.layout is not None:
-        rows, positions = mdp.layout.rows, mdp.layout.positions
-    else:
-        side = int(np.ceil(np.sqrt(mdp.num_states)))
-        kinds = "".join("G" if end else "." for end in mdp.terminal).ljust(side * side, "#")
-        rows = tuple(kinds[i : i + side] for i in range(0, side * side, side))
-        positions = np.stack(np.divmod(np.arange(mdp.num_states), side), axis=-1)
-    tiles = np.array([[_COLOURS.get(t, _FREE) for t in row] for row in rows], dtype=np.uint8)
-    image = tiles.repeat(_PIXELS, axis=0).repeat(_PIXELS, axis=1)
-    image[::_PIXELS] = _LINE
-    image[:, ::_PIXELS] = _LINE
-    row, column = positions[state] if state >= 0 else (-1, -1)
-    if row >= 0:
-        y, x = np.ogrid[:_PIXELS, :_PIXELS]
-        disc = (y - _PIXELS / 2) ** 2 + (x - _PIXELS / 2) ** 2 < (0.35 * _PIXELS) ** 2
-        top, left = row * _PIXELS, column * _PIXELS
-        image[top : top + _PIXELS, left : left + _PIXELS][disc] = _AGENT
-    return image
 
 
 register_tasks()

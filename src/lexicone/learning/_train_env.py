@@ -6,7 +6,7 @@ episode begins with ``reset(seed=…)``. Seeds and actions come from the key, th
 update, so a run depends on its key and number alone, as far as ``reset(seed=…)`` settles what an environment does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -35,7 +35,7 @@ _SEEDS, _ACTIONS = 0x5EED5, 0xAC705  # apart from what a learner draws with the 
 
 
 def train_in_env(
-    task: Any, order: Order, learner: EnvLearner, features: Callable[[Any], Any] | None, plan: Plan
+    task: Any, order: Order, learner: EnvLearner, features: Any, plan: Plan
 ) -> TrainedEnv:
     """Train ``plan.seeds`` times, one run after another in every update."""
     if plan.snapshots:
