@@ -73,7 +73,7 @@ class TrainedEnv(TrainingResult):
         return env_problem(self.facts.sizes, self.order)
 
     @cached_property
-    def opened(self) -> OpenedEnv:
+    def world(self) -> OpenedEnv:
         """The environment; of a loaded training it is opened now, and must be like the one that was trained in."""
         if self.known is not None:
             return self.known
@@ -107,7 +107,7 @@ class TrainedEnv(TrainingResult):
         """One seed's policy, dropout off. It samples its actions, from a generator of its own, or is greedy."""
         self._check_seed(seed)
         generator = np.random.default_rng(seed)
-        opened = self.opened
+        opened = self.world
         return EnvPolicy(
             opened.see, self._log_table(seed), opened.facts.first_action, greedy, generator
         )
@@ -129,7 +129,7 @@ class TrainedEnv(TrainingResult):
         check_whole(episodes=episodes, max_steps=cap)
         check_whole(0, seed=seed)
         self._check_numbers(range(self.seeds))
-        with copies(self.opened, min(episodes, _AT_ONCE)) as envs:
+        with copies(self.world, min(episodes, _AT_ONCE)) as envs:
             runs = [
                 self._run_episodes(i, envs, episodes, greedy, seed, cap) for i in range(self.seeds)
             ]
@@ -153,7 +153,7 @@ class TrainedEnv(TrainingResult):
 
             seeds = generator.integers(2**31, size=_AT_ONCE)[:count].tolist()
             where = f" of the evaluation from {begin} on, run {run}"
-            found.append(play(self.opened, envs, choose, seeds, cap, where))
+            found.append(play(self.world, envs, choose, seeds, cap, where))
         return (
             np.concatenate([played.reward.sum(axis=0) for played in found]),
             np.concatenate([played.alive.sum(axis=0) for played in found]),

@@ -101,7 +101,7 @@ def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features:
     run = _read_runs(saved, shared["learner"], env_problem(facts.sizes, shared["order"]))
     trained = TrainedEnv(facts=facts, source=source, features=features, run=run, **shared)
     if task is not None:
-        _ = trained.opened  # so that a wrong one is refused now
+        _ = trained.world  # so that a wrong one is refused now
     return trained
 
 
