@@ -1,8 +1,18 @@
-"""What the reference does to docstrings before it reads them; our docstrings are written for people first."""
+"""What the reference does to what it reads, before it writes pages: docstrings are written for people first."""
 
 import re
 
-from griffe import Docstring, Extension, Object
+from griffe import (
+    Attribute,
+    Class,
+    Docstring,
+    Extension,
+    Function,
+    Object,
+    Parameter,
+    ParameterKind,
+    Parameters,
+)
 
 _TOGETHER = re.compile(r"^ {4}(\w+(?:, \w+)+):(.*(?:\n {8}.*)*)", flags=re.MULTILINE)
 
@@ -32,9 +42,22 @@ def separate_arguments(text: str) -> str:
 
 
 class Docstrings(Extension):
-    """Applies both to everything that griffe has read."""
+    """Readable docstrings everywhere, and a signature for every NamedTuple: its fields."""
 
     def on_object(self, *, obj: Object, **_: object) -> None:
         """Called by griffe with each module, class, function and attribute."""
         if isinstance(obj.docstring, Docstring):
             obj.docstring.value = separate_arguments(fence_examples(obj.docstring.value))
+
+    def on_class_members(self, *, cls: Class, **_: object) -> None:
+        """Called by griffe with each class and all that it holds."""
+        if not any(str(base) == "NamedTuple" for base in cls.bases):
+            return
+        kind = ParameterKind.positional_or_keyword
+        fields = [
+            Parameter(name, annotation=field.annotation, kind=kind, default=field.value)
+            for name, field in cls.members.items()
+            if isinstance(field, Attribute) and field.annotation is not None
+        ]
+        itself = Parameter("self", kind=kind)
+        cls.set_member("__init__", Function("__init__", parameters=Parameters(itself, *fields)))
