@@ -8,6 +8,7 @@ import pytest
 
 from lexicone import MDP, tasks
 from lexicone.cli import _models as cli_models
+from lexicone.cli._task_text import describe
 from lexicone.exact._solve import Status
 from tests.helpers.commands import modules_after, run
 
@@ -39,6 +40,17 @@ def test_tasks_tells_about_one(capsys):
     assert "--gamma 0.99" in run(["tasks", "garnet"], capsys)[1]
     code, _, err = run(["tasks", "labyrinth"], capsys)
     assert (code, len(err.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("name", tasks.TASKS)
+def test_every_task_is_described_with_all_its_options(name):
+    task = tasks.TASKS[name]
+    described = describe(task)
+    assert task.description in described
+    assert task.objectives in described
+    for option, default in task.options.items():
+        assert f"{option} " in described + " "
+        assert default is None or repr(default) in described
 
 
 def test_show(tmp_path, capsys):

@@ -21,7 +21,7 @@ from lexicone.studies import results as results_file
 from lexicone.studies.learners import report as learners_report
 from lexicone.studies.learners import study as learners
 from lexicone.studies.learners.judge import judge, rate_interval
-from lexicone.studies.learners.study import LEARNERS, Study
+from lexicone.studies.learners.study import LEARNER_RECIPES, Study
 from lexicone.studies.learners.tasks import TASKS, find
 from tests.helpers.commands import modules_after
 
@@ -175,7 +175,7 @@ def test_intervals():
 
 def test_learners_are_what_their_names_say():
     study, task = Study(ratios=(0.5,)), find("exp1-low", 1)
-    made = {name: make(task, study) for name, make in LEARNERS.items()}
+    made = {name: make(task, study) for name, make in LEARNER_RECIPES.items()}
     assert all(len(variants) == 1 for variants in made.values())
     only = {name: variants[0][1] for name, variants in made.items()}
     literal = only.pop("reinforce")
@@ -192,7 +192,7 @@ def test_learners_are_what_their_names_say():
     assert all(isinstance(each, PPO) and each.criterion == "episode" for each in only.values())
     assert only["linear"].weights == (1, 0.5)
     tree = find("fruit-tree", 1)
-    assert LEARNERS["ppo"](tree, study)[0][1].max_steps == 5
+    assert LEARNER_RECIPES["ppo"](tree, study)[0][1].max_steps == 5
     assert ("delta", "penalty") not in Study().cells()
 
 
@@ -207,8 +207,10 @@ def cheap(monkeypatch):
         return [("bad", fixed(task, uniform(task))), ("good", knows(task, study)[0][1])]
 
     for name, make in (("ppo", knows), ("linear", wavers)):
-        monkeypatch.setitem(LEARNERS, name, make)
-    monkeypatch.setitem(LEARNERS, "reinforce", lambda task, _: [("", fixed(task, uniform(task)))])
+        monkeypatch.setitem(LEARNER_RECIPES, name, make)
+    monkeypatch.setitem(
+        LEARNER_RECIPES, "reinforce", lambda task, _: [("", fixed(task, uniform(task)))]
+    )
     trainings = []
     original = learners.train_many
 

@@ -41,14 +41,16 @@ def check_range(
 
 
 def _range_in_words(low: float | int, high: float | int, above: bool, below: bool) -> str:
+    least, most = (f"{end}" if isinstance(end, int) else f"{end:.5g}" for end in (low, high))
     if low > -math.inf and high < math.inf and not above and not below:
-        return f"between {low:g} and {high:g}"
+        return f"between {least} and {most}"
     words = []
-    if low > -math.inf:
-        least = f"above {low:g}" if above else f"at least {low:g}"
-        words.append("positive" if above and low == 0 and high == math.inf else least)
+    if above and low == 0 and high == math.inf:
+        words.append("positive")
+    elif low > -math.inf:
+        words.append(f"above {least}" if above else f"at least {least}")
     if high < math.inf:
-        words.append(f"below {high:.5g}" if below else f"at most {high:g}")
+        words.append(f"below {most}" if below else f"at most {most}")
     elif below:
         words.append("finite")
     return " and ".join(words) if words else "a number"

@@ -35,8 +35,8 @@ class Tasks:
 
     def run(self, console: Console) -> None:
         """Builds each task once and prints a table."""
+        from lexicone.cli._task_text import describe, size_and_thresholds
         from lexicone.tasks import TASKS, find
-        from lexicone.tasks._catalogue import describe, size_and_thresholds
 
         if self.name:
             console.print(describe(find(self.name)), highlight=False, markup=False)

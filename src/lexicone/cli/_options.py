@@ -12,7 +12,7 @@ __all__ = ["build", "check_folder", "make_order", "radians"]
 
 def build(task: str, options: tuple[str, ...] = ()) -> MDP:
     """The model behind a name on the command line."""
-    from lexicone.tasks._catalogue import build_from_text
+    from lexicone.cli._task_text import build_from_text
 
     if not task.endswith(".npz"):
         return build_from_text(task, options)

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Float, PyTree
-from rich.progress import Progress
 
 from lexicone._base.checks import check_kind, check_range
+from lexicone._base.progress import progress_bars
 from lexicone.directions._ascent import (
     AscentParameters,
     AscentSettings,
@@ -207,7 +207,7 @@ def _run(
     """In one piece, or in pieces with a progress bar between them."""
     if not progress:
         return ascend(settings, parameters, state, max_steps)
-    with Progress(transient=True) as bar:
+    with progress_bars() as bar:
         task = bar.add_task("ascent", total=max_steps)
         while not state.stopped and state.step < max_steps:
             until = min(int(state.step) + max(max_steps // 50, 1), max_steps)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from lexicone._base.checks import check_range
 from lexicone.models._mdp import MDP
 from lexicone.tasks._mo_gymnasium_tables import fruits as read_fruits
 
@@ -29,14 +30,12 @@ def fruit_tree(
     depth; ``fruits`` are your own, ``[2^depth, K]``. ``objectives`` lists which columns to keep,
     most important first. States are numbered in heap order: the children of i are 2i+1 and 2i+2.
     """
-    if depth < 1:
-        raise ValueError(f"depth: must be at least 1, got {depth}")
+    check_range("depth", depth, 1)
     names: tuple[str, ...] | None = None
     if fruits is not None:
         leaves = np.asarray(fruits, dtype=float)
     elif seed is not None:
-        if num_objectives < 1:
-            raise ValueError(f"num_objectives: must be at least 1, got {num_objectives}")
+        check_range("num_objectives", num_objectives, 1)
         leaves = np.abs(np.random.default_rng(seed).normal(size=(2**depth, num_objectives)))
         leaves *= 10 / np.linalg.norm(leaves, axis=1, keepdims=True)
     else:

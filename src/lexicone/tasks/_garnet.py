@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lexicone._base.checks import check_range
 from lexicone.models._mdp import MDP
 
 __all__ = ["garnet"]
@@ -28,16 +29,12 @@ def garnet(
         "num_objectives": num_objectives,
     }
     for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}: must be at least 1, got {size}")
+        check_range(name, size, 1)
     if num_successors > num_states:
         raise ValueError(
             f"num_successors: {num_states} states have no {num_successors} different successors"
         )
-    if not 0 <= terminal_states < num_states:
-        raise ValueError(
-            f"terminal_states: must be at least 0 and below {num_states}, got {terminal_states}"
-        )
+    check_range("terminal_states", terminal_states, 0, num_states, below=True)
     rng = np.random.default_rng(seed)
     rows = num_states * num_actions
     next_state = _distinct(rng, rows, num_successors, num_states)

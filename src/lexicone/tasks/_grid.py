@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lexicone._base.checks import check_range
 from lexicone.models._mdp import MDP, Layout
 from lexicone.tasks._moves import ACTIONS, moves_on, with_slip
 
@@ -27,10 +28,8 @@ def grid(
     columns = rows if columns is None else columns
     if rows < 1 or columns < 1 or rows * columns < 2:
         raise ValueError(f"rows: need at least two tiles, got {rows} × {columns}")
-    if num_objectives < 1:
-        raise ValueError(f"num_objectives: must be at least 1, got {num_objectives}")
-    if not 0 <= density <= 1:
-        raise ValueError(f"density: must be between 0 and 1, got {density}")
+    check_range("num_objectives", num_objectives, 1)
+    check_range("density", density, 0, 1)
     total = rows * columns
     rng = np.random.default_rng(seed)
     hazard = rng.random((total, num_objectives - 1))

@@ -28,7 +28,7 @@ from lexicone.studies.learners.judge import Judged, judge, rate_interval
 from lexicone.studies.learners.tasks import TASKS, Goal, LearningTask, find
 from lexicone.studies.results import Results, read
 
-__all__ = ["LEARNERS", "Study", "all_cells", "run"]
+__all__ = ["LEARNER_RECIPES", "Study", "all_cells", "run"]
 
 _TOGETHER = 128  # runs in one program, as far as memory is concerned
 _SNAPSHOTS = 40
@@ -67,7 +67,7 @@ class Study:
             value = getattr(self, name)
             if value is not None:
                 check_range(name, value, 1)
-        for name, known in (("tasks", TASKS), ("learners", LEARNERS)):
+        for name, known in (("tasks", TASKS), ("learners", LEARNER_RECIPES)):
             given = getattr(self, name)
             wrong = [each for each in given if each not in known]
             if wrong or not given:
@@ -112,7 +112,7 @@ def _literal(task: LearningTask, _: Study) -> Variants:
     return [("", dataclasses.replace(task.literal, max_steps=longest))]
 
 
-LEARNERS: dict[str, Callable[[LearningTask, Study], Variants]] = {
+LEARNER_RECIPES: dict[str, Callable[[LearningTask, Study], Variants]] = {
     "reinforce": _literal,
     "a2c": partial(_single, A2C),
     "ppo": partial(_single, PPO),
@@ -156,14 +156,16 @@ def all_cells(out: Path) -> dict[str, Any]:
     cells = read(out / "results.json")
     if not cells:
         raise ValueError(f"out: there is no results.json with cells in {out}")
-    place = {f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNERS))}
+    place = {
+        f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNER_RECIPES))
+    }
     return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
 
 
 def _run_cell(
     name: str, task: LearningTask, learner: str, study: Study, report: Callable[..., None]
 ) -> dict[str, Any]:
-    variants = LEARNERS[learner](task, study)
+    variants = LEARNER_RECIPES[learner](task, study)
     groups = _groups(len(task.goals), study.seeds)
     report(total=len(variants) * len(groups))
     begin = time.perf_counter()
@@ -244,7 +246,7 @@ def _groups(goals: int, seeds: int) -> list[range]:
 
 def _settings(task: LearningTask, learner: str, study: Study) -> Any:
     """All that decides a cell's numbers, as JSON holds it."""
-    variants = LEARNERS[learner](task, study)
+    variants = LEARNER_RECIPES[learner](task, study)
     decisive = {
         "version": __version__,
         "study": {name: getattr(study, name) for name in ("seeds", "evaluation", "key")},

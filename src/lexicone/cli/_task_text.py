@@ -1,4 +1,4 @@
-"""Tasks as the command line knows them: what to tell about one, and its options as text."""
+"""A task on the command line: its description, and its options as text."""
 
 import inspect
 from pathlib import Path
