@@ -99,6 +99,7 @@ def test_folders_are_checked_before_work(tmp_path, capsys):
     assert "--out: cannot write" in err
 
 
+@pytest.mark.slow
 def test_reproduce(tmp_path, capsys):
     arguments = ["reproduce", "tlq", "--out", str(tmp_path), *REDUCED, "--claims", "2", "7"]
     code, out, _ = run(arguments, capsys)

@@ -65,6 +65,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_train_writes_everything(folder):
     names = {file.name for file in folder.iterdir()}
     assert {"training.safetensors", "results.json", "history.png", "policy.svg"} <= names
@@ -81,6 +82,7 @@ def test_train_writes_everything(folder):
     np.testing.assert_allclose(results["gap"], trained.gap(exact), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_evaluate_judges_again(folder, capsys):
     run(Evaluate, [str(folder), "--episodes", "50", "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -94,6 +96,7 @@ def test_evaluate_judges_again(folder, capsys):
     assert "exact expected values within 10 steps" in out
 
 
+@pytest.mark.slow
 def test_resume_of_a_finished_training_changes_nothing(folder, monkeypatch):
     monkeypatch.setattr(cli_train, "_draw", lambda *_: None)
     before = (folder / "training.safetensors").read_bytes()
@@ -113,6 +116,7 @@ tyro.cli(Train).run(Console())
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_ends_like_uninterrupted(tmp_path, folder, monkeypatch):
     """Killed outright while it trains; the file that --resume ends with is the same, bit for bit."""
     monkeypatch.setattr(cli_train, "_draw", lambda *_: None)
@@ -151,6 +155,7 @@ def test_policies_are_drawn_where_either_of_them_goes():
     assert not found.all()
 
 
+@pytest.mark.slow
 def test_reproduce_a_maze(tmp_path, capsys, monkeypatch):
     whole = exp2.experiment()
     small = {"hidden": (), "dropout": 0.0, "max_steps": 10, "batch": 1, "method": "sequential"}
@@ -210,6 +215,7 @@ def test_the_desired_leaf():
         ftn.desired(mdp, 32)
 
 
+@pytest.mark.slow
 def test_the_literal_learner_cannot_tell_deltas_apart_on_a_tree(tmp_path):
     """The gradients of one episode are multiples of each other; those of a batch are not."""
     mdp = fruit_tree(2, seed=1, num_objectives=3)
