@@ -17,7 +17,7 @@ from lexicone.cli._compare import Augment, Compare
 from lexicone.criteria._compare import compare
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
-from lexicone.plots._panels import Panel, beside
+from lexicone.plots._side_by_side import Panel, beside
 from lexicone.tasks import deep_sea_treasure, grid, maze, road_trip, space_traders
 from tests.helpers.small_models import deterministic_values, draw_order, random_model
 

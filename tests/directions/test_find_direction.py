@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lexicone import Reason, find_direction
+from lexicone.directions._find_direction import DirectionMethod
 from tests.helpers.cones import Rows, improve_last, unit
 from tests.helpers.strategies import DELTAS, gradient_matrices
 
@@ -39,7 +40,7 @@ def test_the_first_objective_is_followed_as_it_is():
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-def test_active_constraints_ignore_objectives_with_room(method: str):
+def test_active_constraints_ignore_objectives_with_room(method: DirectionMethod):
     gram = np.array([[1.0, -0.9], [-0.9, 1.0]])
     options = {"delta": 0.1, "active_constraints": True, "method": method}
     free = find_direction(gram, [0.3, 0.0], [0.0], buffer=0.2, **options)
@@ -62,7 +63,7 @@ def test_per_objective_deltas():
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact", "halfspace"])
-def test_zero_gradients(method: str):
+def test_zero_gradients(method: DirectionMethod):
     rows = np.array([[0.0, 0.0], [-1.0, 0.5]])
     found = improve_last(rows, 0.1, method=method)
     np.testing.assert_allclose(found.weights, [0.0, 1.0])
@@ -83,7 +84,7 @@ def test_reasons():
 
 @pytest.mark.parametrize("method", ["sequential", "exact", "halfspace"])
 @given(rows=gradient_matrices(max_size=20), delta=DELTAS, seed=st.integers(0, 99))
-def test_libraries_agree(method: str, rows: Rows, delta: float, seed: int):
+def test_libraries_agree(method: DirectionMethod, rows: Rows, delta: float, seed: int):
     rows = unit(rows)
     size = len(rows)
     values = np.random.default_rng(seed).normal(size=size)
@@ -103,7 +104,7 @@ def test_libraries_agree(method: str, rows: Rows, delta: float, seed: int):
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-def test_jit_vmap_and_leading_axes_agree(method: str):
+def test_jit_vmap_and_leading_axes_agree(method: DirectionMethod):
     rows = np.random.default_rng(0).normal(size=(50, 4, 6))
     gram = rows @ np.swapaxes(rows, -1, -2)
     values = np.random.default_rng(1).normal(size=(50, 4))
@@ -164,7 +165,7 @@ def test_sweeps_over_delta_compile_once():
         np.array([[1.0, 0.0], [0.5, 1.0], [-1.0, 0.2]]),
     ],
 )
-def test_derivatives_are_finite(method: str, rows: Rows):
+def test_derivatives_are_finite(method: DirectionMethod, rows: Rows):
     def total(rows):
         direction = find_direction(
             rows @ rows.T, jnp.zeros(3), jnp.zeros(2), delta=0.1, method=method

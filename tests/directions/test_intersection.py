@@ -39,6 +39,7 @@ def test_agrees_with_an_independent_solver(rows: Rows, delta: float):
     assume(rows[-1].any())
     expected = project_with_clarabel(rows, delta)
     assume(expected is not None)
+    assert expected is not None
     length = np.linalg.norm(expected)
     direction = improve_last(rows, delta)
     # An interior point is off by the root of its tolerance where the projection vanishes.
@@ -79,9 +80,9 @@ def test_one_pass_misses_directions_that_exist():
         rows = rng.normal(size=(2000, size, 8))
         gram = rows @ np.swapaxes(rows, -1, -2)
         zeros = np.zeros((2000, size))
-        options = {"delta": math.radians(5)}
-        true = find_direction(gram, zeros, zeros[:, 1:], method="exact", **options).found
-        passed = find_direction(gram, zeros, zeros[:, 1:], **options).found
+        delta = math.radians(5)
+        true = find_direction(gram, zeros, zeros[:, 1:], method="exact", delta=delta).found
+        passed = find_direction(gram, zeros, zeros[:, 1:], delta=delta).found
         assert not np.any(passed & ~true)
         missed.append(np.mean(~passed[true]))
     assert 0.1 < missed[0] < 0.35

@@ -123,7 +123,7 @@ class TestProposition:
             assert first >= alpha * sine * norm2 * bracket - 1e-10
             assert second >= alpha * (1 - lipschitz * alpha / 2) * sine**2 * norm2**2 - 1e-10
 
-    def test_the_half_space_breaks_it(self):
+    def test_the_halfspace_breaks_it(self):
         """Negative control: the same step with Δ=0 lowers the satisfied objective."""
         rng = np.random.default_rng(0)
         fell = {0.0: 0, math.radians(5): 0}
@@ -308,6 +308,7 @@ class TestInputs:
         start = {"a": np.zeros(2), "b": np.zeros((1, 2))}
         result = maximize(fun, start, [-1.0], method="exact", max_steps=50)
         assert result.x["b"].shape == (1, 2)
+        assert result.path is not None
         assert result.path["b"].shape == (result.steps + 1, 1, 2)
         flat = maximize(
             lambda v: jnp.stack([-jnp.sum(v**2), -jnp.sum((v - 1) ** 2)]),
@@ -328,6 +329,7 @@ class TestInputs:
 
     def test_path_is_optional_and_progress_changes_nothing(self):
         with_path = lpa.ascend(**lpa.PLAIN)
+        assert with_path.path is not None
         assert with_path.path.shape == (67, 2)
         np.testing.assert_allclose(with_path.path[-1], with_path.x)
         np.testing.assert_allclose(

@@ -1,5 +1,8 @@
 """Directions from rows of gradients, and the same projection from an independent solver."""
 
+# pyright: reportAttributeAccessIssue=false
+# (clarabel is a compiled module without stubs)
+
 import math
 from typing import Any
 
@@ -38,8 +41,8 @@ def project_with_clarabel(rows: Rows, delta: float) -> Rows | None:
         cones.append(clarabel.SecondOrderConeT(n + 1) if sin > 0 else clarabel.NonnegativeConeT(1))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    matrix = sparse.csc_matrix(np.vstack(blocks))
-    zero = np.zeros(matrix.shape[0])
+    stacked = np.vstack(blocks)
+    matrix, zero = sparse.csc_matrix(stacked), np.zeros(len(stacked))
     solution = clarabel.DefaultSolver(
         sparse.csc_matrix(sparse.eye_array(n)), -g, matrix, zero, cones, settings
     ).solve()

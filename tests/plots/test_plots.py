@@ -2,8 +2,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 
 from lexicone import Order, plots, tasks
 from lexicone.exact._front import Front, pareto, sensitivity
@@ -19,7 +22,7 @@ def test_save_writes_both_formats_and_nothing_else(tmp_path):
     assert paths[0].read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_half_space_loses_value_and_the_cone_keeps_it():
+def test_the_halfspace_loses_value_and_the_cone_keeps_it():
     """The titles are computed, so they say what the figures are to show."""
     titles = [f().axes[0].get_title() for f in (plots.halfspace_fails, plots.cone_keeps)]
     changes = [title.rsplit("$", 1)[1].split("→") for title in titles]
@@ -31,13 +34,20 @@ def test_the_half_space_loses_value_and_the_cone_keeps_it():
 def test_values_show_every_objective_and_threshold():
     history = np.linspace(0, 1, 30).reshape(10, 3)
     axes = plots.values_over_steps(history, Order([0.5, np.inf])).axes[0]
-    labels = [line.get_label() for line in axes.get_lines()]
+    labels = [str(line.get_label()) for line in axes.get_lines()]
     assert len([label for label in labels if "ends at" in label]) == 3
     assert len([label for label in labels if label.startswith("threshold")]) == 1
 
 
-def arrows(figure):
-    return [t for t in figure.axes[0].texts if getattr(t, "arrow_patch", None) is not None]
+def arrows(figure: Figure) -> list[Annotation]:
+    texts = figure.axes[0].texts
+    return [t for t in texts if isinstance(t, Annotation) and t.arrow_patch is not None]
+
+
+def legend(axes: Axes) -> list[str]:
+    found = axes.get_legend()
+    assert found is not None
+    return [text.get_text() for text in found.get_texts()]
 
 
 def test_maze_arrows_follow_the_policy():
@@ -171,10 +181,9 @@ class TestFronts:
         assert second.get_drawstyle() == "steps-pre"
         assert first.get_drawstyle() == "default"
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("tiles+goal", "time")
-        labels = [t.get_text() for t in axes.get_legend().get_texts()]
-        assert labels == ["stochastic policies, 5 points", "deterministic policies, 3 points"]
+        assert legend(axes) == ["stochastic policies, 5 points", "deterministic policies, 3 points"]
         some = plots.draw_front(pareto(self.mdp, policies="deterministic", points=2)).axes[0]
-        assert "not all" in some.get_legend().get_texts()[0].get_text()
+        assert "not all" in legend(some)[0]
         assert some.get_xlabel() == "objective 1"
 
     def test_three_objectives(self):
@@ -196,11 +205,12 @@ class TestFronts:
         found = sensitivity(self.mdp, Order([0.0]), 0, thresholds=levels)
         top, bottom = plots.draw_sensitivity(found, self.mdp.objective_names).axes
         x, y = bottom.get_lines()[0].get_data()
-        np.testing.assert_allclose(x, sorted(levels))
-        np.testing.assert_allclose(y, [-4, -8.8, -10, -10, -10], atol=1e-8)
+        np.testing.assert_allclose(np.asarray(x), sorted(levels))
+        np.testing.assert_allclose(np.asarray(y), [-4, -8.8, -10, -10, -10], atol=1e-8)
         assert top.get_ylabel() == "tiles+goal"
         assert bottom.get_xlabel() == "threshold of tiles+goal"
         (missed,) = bottom.patches  # from 2 on no policy meets it
+        assert isinstance(missed, Rectangle)
         assert (missed.get_x(), missed.get_width()) == (2.0, 1.0)
         met = sensitivity(self.mdp, Order([0.0]), 0, thresholds=[-3.0, 1.0])
         assert not plots.draw_sensitivity(met).axes[1].patches
@@ -209,6 +219,7 @@ class TestFronts:
 def test_models_without_a_map_are_graphs():
     mdp = tasks.space_traders()
     texts = [t.get_text() for t in plots.draw_model(mdp).axes[0].texts]
+    assert mdp.state_names
     assert set(mdp.state_names) <= set(texts)
     with pytest.raises(ValueError, match="mdp: has no layout"):
         plots.draw_maze(mdp)

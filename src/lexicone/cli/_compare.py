@@ -73,7 +73,7 @@ class Compare:
                     console.print(_line(row), highlight=False, markup=False)
             _print(mdp, order, rows, console)
         if self.out is not None:
-            from lexicone.plots._panels import Panel, beside
+            from lexicone.plots._side_by_side import Panel, beside
             from lexicone.plots._style import save
 
             panels = [

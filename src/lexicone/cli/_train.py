@@ -280,7 +280,7 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
     plots.save(figure, out / "history")
     if exact is None or trained.mdp.layout is None:
         return
-    from lexicone.plots._panels import Panel, beside
+    from lexicone.plots._side_by_side import Panel, beside
 
     best = int(np.argmax(results["success"]))
     table = trained.policy(best)

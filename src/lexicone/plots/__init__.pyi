@@ -1,49 +1,49 @@
-from ._ascent import (
+from ._directions import (
     cone_geometry as cone_geometry,
 )
-from ._ascent import (
+from ._directions import (
     cone_keeps as cone_keeps,
 )
-from ._ascent import (
+from ._directions import (
     halfspace_fails as halfspace_fails,
 )
-from ._ascent import (
+from ._directions import (
     trajectory as trajectory,
 )
-from ._ascent import (
+from ._directions import (
     values_over_steps as values_over_steps,
 )
 from ._front import draw_front as draw_front
 from ._front import draw_sensitivity as draw_sensitivity
+from ._learners import by_delta as by_delta
+from ._learners import heat_table as heat_table
+from ._learners import over_training as over_training
 from ._models import draw_maze as draw_maze
 from ._models import draw_model as draw_model
 from ._models import maze_on as maze_on
-from ._panels import Panel as Panel
-from ._panels import beside as beside
-from ._study import by_delta as by_delta
-from ._study import heat_table as heat_table
-from ._study import over_training as over_training
+from ._qlearning import (
+    fronts as fronts,
+)
+from ._qlearning import (
+    oscillations as oscillations,
+)
+from ._qlearning import (
+    outcome_maps as outcome_maps,
+)
+from ._qlearning import (
+    panels as panels,
+)
+from ._qlearning import (
+    region as region,
+)
+from ._qlearning import (
+    value_maps as value_maps,
+)
+from ._side_by_side import Panel as Panel
+from ._side_by_side import beside as beside
 from ._style import save as save
 from ._text import describe_choices as describe_choices
 from ._text import sketch as sketch
-from ._tlq import (
-    fronts as fronts,
-)
-from ._tlq import (
-    oscillations as oscillations,
-)
-from ._tlq import (
-    outcome_maps as outcome_maps,
-)
-from ._tlq import (
-    panels as panels,
-)
-from ._tlq import (
-    region as region,
-)
-from ._tlq import (
-    value_maps as value_maps,
-)
 from ._training import (
     history as history,
 )

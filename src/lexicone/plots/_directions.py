@@ -1,7 +1,4 @@
-"""Figures. Every function returns a matplotlib figure; `save` writes it as PNG and SVG.
-
-Here are those of cones and ascent; those of models and of fronts are in files of their own.
-"""
+"""Figures of hypercones, and of an ascent: its values over the steps and its way."""
 
 import math
 from collections.abc import Callable
