@@ -1,7 +1,9 @@
 import os
 import tempfile
+from collections.abc import Iterator
 
 import jax
+import pytest
 from hypothesis import HealthCheck, settings
 
 if "JAX_ENABLE_X64" not in os.environ:
@@ -25,3 +27,11 @@ settings.register_profile(
     "thorough", max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="module")
+def compile_quickly() -> Iterator[None]:
+    """For modules of many tiny programs, where compilation takes most of the time."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

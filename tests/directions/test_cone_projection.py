@@ -15,6 +15,8 @@ from lexicone import project_cone
 from tests.helpers.cones import Rows, project_with_clarabel, unit
 from tests.helpers.strategies import DELTAS, gradient_matrices
 
+pytestmark = pytest.mark.usefixtures("compile_quickly")
+
 
 @given(gradient_matrices(max_objectives=2, min_objectives=2), DELTAS)
 def test_is_the_nearest_point_of_the_cone(rows: Rows, delta: float):

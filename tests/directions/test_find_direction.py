@@ -19,7 +19,10 @@ from tests.helpers.strategies import DELTAS, gradient_matrices
 
 find_compiled = jax.jit(find_direction, static_argnames=("active_constraints", "method"))
 
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
+
+@pytest.mark.float32
 def test_which_objective():
     gram = np.eye(3)
     thresholds = [0.0, 0.0]
@@ -72,6 +75,7 @@ def test_zero_gradients(method: DirectionMethod):
     assert lost.reason == Reason.ZERO_GRADIENT
 
 
+@pytest.mark.float32
 def test_reasons():
     opposite = np.array([[1.0, 0.0], [-1.0, 0.0]])
     assert improve_last(opposite, 0.1).reason == Reason.STATIONARY
@@ -142,6 +146,7 @@ def test_vmap_over_each_argument_alone(argument: str):
         np.testing.assert_allclose(mapped[1], one(moved[1]), atol=1e-12)
 
 
+@pytest.mark.float32
 def test_sweeps_over_delta_compile_once():
     traces = []
 

@@ -15,6 +15,8 @@ from lexicone.directions._cone import project_cone
 from lexicone.directions._gradients import gram, values_and_gradients
 from lexicone.studies import lpa
 
+pytestmark = pytest.mark.usefixtures("compile_quickly")
+
 
 def quadratics(x):
     """K concave quadratics ``−(x−c_k)ᵀA_k(x−c_k)``; the problem is part of x, so that it compiles once."""
@@ -34,6 +36,7 @@ def smoothness(matrices):
 
 
 class TestThePapersBenchmark:
+    @pytest.mark.float32
     def test_final_values_of_the_paper(self):
         plain, active = lpa.ascend(**lpa.PLAIN), lpa.ascend(**lpa.ACTIVE)
         assert plain.values.round(3).tolist() == [-0.450, -0.580]
@@ -270,6 +273,7 @@ class TestStatus:
 class TestScale:
     """Units of x, of the values and of the step do not decide what is optimal."""
 
+    @pytest.mark.float32
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e4])
     def test_units_of_x(self, dtype, scale):
@@ -353,6 +357,7 @@ class TestInputs:
         # Each call traces the function once more to check its shape, and for the last value if it runs out.
         assert len(traces) - before <= 4
 
+    @pytest.mark.float32
     def test_single_precision_stays(self):
         result = maximize(lpa.objectives, np.array([1.5, 1.5], np.float32), lpa.ORDER)
         assert result.x.dtype == np.float32

@@ -1,6 +1,3 @@
-from collections.abc import Iterator
-
-import jax
 import pytest
 
 from lexicone.learning._result_model import Trained
@@ -8,11 +5,8 @@ from tests.helpers.trainings import run
 
 
 @pytest.fixture(autouse=True, scope="module")
-def compile_quickly() -> Iterator[None]:
-    """Compilation dominates here, and these programs are tiny."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+def quickly(compile_quickly: None) -> None:
+    """Compilation dominates in this room, and these programs are tiny."""
 
 
 @pytest.fixture(scope="module")
