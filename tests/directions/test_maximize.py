@@ -36,7 +36,6 @@ def smoothness(matrices):
 
 
 class TestThePapersBenchmark:
-    @pytest.mark.float32
     def test_final_values_of_the_paper(self):
         plain, active = lpa.ascend(**lpa.PLAIN), lpa.ascend(**lpa.ACTIVE)
         assert plain.values.round(3).tolist() == [-0.450, -0.580]
