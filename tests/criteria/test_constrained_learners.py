@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from lexicone.criteria import _constrained_learners as constrained_learners
 from lexicone.criteria import _lagrangian as lagrangian
-from lexicone.criteria._constrained_learners import ConstrainedLearner
+from lexicone.criteria._constrained_learners import LEARNERS, ConstrainedLearner
 from lexicone.criteria._search import search
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
@@ -47,6 +46,7 @@ def test_q_learning_dynamically():
     assert learned.satisfied.tolist() == [True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["binary", "dynamic"])
 def test_lagrangian(strategy):
     """Three ways from which only a mixture is best; nearly found, and never below the floor."""
@@ -70,7 +70,7 @@ def test_a_floor_does_not_sink_with_what_was_found(monkeypatch):
         def learn(self, objective, floors, steps, continues):
             return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
 
-    monkeypatch.setattr(constrained_learners, "make_learner", lambda kind, *rest: Given(*rest))
+    monkeypatch.setitem(LEARNERS, "lagrangian", Given)
     for threshold, best, message in (
         (1.0, [0.99, 0.0], "all thresholds are met"),
         (1.5, [0.975, 1.0], "no policy that meets objective 1"),

@@ -200,6 +200,7 @@ def test_sarsa_learns_the_values_of_what_it_does():
     assert (greedy_target.q[:, 0, :, 0] > 0.99).all()
 
 
+@pytest.mark.slow
 def test_exploration_at_its_frequencies():
     """One decision with known values, b before a before c. Tournament scores are ½, 1 and 0."""
     rows = [(1.0, 1.0), (1.0, 2.0), (0.0, 9.0)]

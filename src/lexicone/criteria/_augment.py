@@ -16,7 +16,7 @@ one episode. Among episodes of a deterministic model that is the thresholded ord
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_kind, check_whole
+from lexicone._base.checks import check_kind, check_range, check_whole
 from lexicone.criteria._augment_rewards import (
     BudgetRewards,
     MissPenalty,
@@ -262,8 +262,8 @@ def _with_rewards(mdp: MDP, reward: np.ndarray) -> MDP:
     )
 
 
-def _multipliers(multiplier: Any, count: int) -> tuple[float, ...]:
-    several = (multiplier,) * count if isinstance(multiplier, Real) else tuple(multiplier)
+def _multipliers(multiplier: float | Sequence[float], count: int) -> tuple[float, ...]:
+    several = tuple(multiplier) if isinstance(multiplier, Iterable) else (multiplier,) * count
     if len(several) != count or not all(
         isinstance(m, Real) and 0 < float(m) < math.inf for m in several
     ):
@@ -278,15 +278,14 @@ def _check(
     order: Order,
     rewards: str,
     gamma: float,
-    multiplier: Any,
+    multiplier: float | Sequence[float] | None,
     tolerance: float,
     max_states: int,
 ) -> None:
     check_kind("rewards", rewards, get_args(Rewards))
     if gamma == 0:
         raise ValueError("gamma: must be above 0 and at most 1, got 0")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance: must be above 0 and below 1, got {tolerance}")
+    check_range("tolerance", tolerance, 0, 1, above=True, below=True)
     check_whole(max_states=max_states)
     if rewards == "vector":
         if multiplier is not None:

@@ -5,7 +5,6 @@ is found, that proves nothing.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -19,9 +18,7 @@ from lexicone.order import Order
 from lexicone.qlearning._exploration import Visits
 from lexicone.qlearning._learn import tlq
 
-__all__ = ["ConstrainedLearner", "LagrangianLearner", "ScalarQLearning", "make_learner"]
-
-LearnerKind = Literal["q_learning", "lagrangian"]
+__all__ = ["LEARNERS", "ConstrainedLearner", "LagrangianLearner", "ScalarQLearning"]
 
 _PATIENCE = 3  # stretches without progress after which a constraint leaves
 
@@ -221,7 +218,8 @@ class LagrangianLearner(ConstrainedLearner):
         return policies
 
 
-def make_learner(kind: LearnerKind, *arguments: Any) -> ConstrainedLearner:
-    """The learner of that kind; the arguments are those of `ConstrainedLearner`."""
-    learners = {"q_learning": ScalarQLearning, "lagrangian": LagrangianLearner}
-    return learners[kind](*arguments)
+LEARNERS: dict[str, type[ConstrainedLearner]] = {
+    "q_learning": ScalarQLearning,
+    "lagrangian": LagrangianLearner,
+}
+"""By the names of `search`'s solvers."""

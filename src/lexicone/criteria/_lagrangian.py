@@ -9,7 +9,7 @@ are divided by their largest size, so that one set of rates fits all tasks.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +93,9 @@ class StepBatch(NamedTuple):
     ended: Bool[Array, "T N"]
 
 
-def init(env: Environment, key: Any, side_by_side: int, rates: LagrangianRates) -> LagrangianState:
+def init(
+    env: Environment, key: Array, side_by_side: int, rates: LagrangianRates
+) -> LagrangianState:
     """Every action equally probable, no multipliers."""
     states, actions, _, objectives = env.reward.shape
     logits = jnp.zeros((states, actions), env.reward.dtype)
@@ -110,7 +112,7 @@ def init(env: Environment, key: Any, side_by_side: int, rates: LagrangianRates) 
 def collect(
     env: Environment,
     state: LagrangianState,
-    key: Any,
+    key: Array,
     length: int,
     max_episode_steps: Int[Array, ""],
 ) -> tuple[EpisodeState, StepBatch]:
@@ -134,7 +136,7 @@ def collect(
 
 def update(
     problem: LagrangianProblem,
-    share: Any,
+    share: Array,
     state: LagrangianState,
     episodes: EpisodeState,
     batch: StepBatch,

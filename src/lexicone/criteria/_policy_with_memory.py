@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from jaxtyping import Float
@@ -40,12 +40,12 @@ class Lifted:
     table: Float[np.ndarray, "N A"]
     """Probabilities of actions in each augmented state."""
 
-    def begin(self, state: Any) -> int:
+    def begin(self, state: SupportsIndex) -> int:
         """The memory at the start of an episode in that state."""
         original = self.augmented.original
         _check_number("state", state, original.num_states)
         starts = np.flatnonzero(self.augmented.mdp.initial)
-        own = starts[self.augmented.state[starts] == state]
+        own = starts[self.augmented.state[starts] == index(state)]
         if not len(own):
             raise ValueError(f"state: no episode starts in {original.state_label(int(state))}")
         return int(own[0])
@@ -55,14 +55,14 @@ class Lifted:
         _check_number("memory", memory, len(self.table))
         return int(rng.choice(self.table.shape[1], p=self.table[memory]))
 
-    def advance(self, memory: int, action: int, next_state: Any, reward: Any) -> int:
+    def advance(self, memory: int, action: int, next_state: SupportsIndex, reward: Any) -> int:
         """The memory after a step of the original model that paid K rewards."""
         model, original = self.augmented.tracked, self.augmented.original
         _check_number("memory", memory, model.num_states)
         _check_number("action", action, model.num_actions)
         _check_number("next_state", next_state, original.num_states)
         following = model.next_state[memory, action]
-        fits = self.augmented.state[following] == next_state
+        fits = self.augmented.state[following] == index(next_state)
         fits &= model.probability[memory, action] > 0
         if not fits.any():
             raise ValueError(
@@ -125,7 +125,7 @@ class Lifted:
         return draw_model(self.augmented.original, *self.shadow, title)
 
 
-def _check_number(name: str, number: Any, count: int) -> None:
+def _check_number(name: str, number: SupportsIndex, count: int) -> None:
     try:
         fits = 0 <= index(number) < count
     except TypeError:

@@ -126,9 +126,9 @@ def search(
     if solver == "exact":
         found = run.exactly(strategy)
     else:
-        from lexicone.criteria._constrained_learners import make_learner
+        from lexicone.criteria._constrained_learners import LEARNERS
 
-        engine = make_learner(solver, model, order, gamma, tolerance, steps, seeds, seed)
+        engine = LEARNERS[solver](model, order, gamma, tolerance, steps, seeds, seed)
         found = run.by_learning(strategy, engine, rounds)
     policy, values = found.policy, found.values
     if augmented is not None:

@@ -7,7 +7,7 @@ buffer, rates, γ and the cap on episodes are traced, so other numbers reuse the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple, SupportsFloat
+from typing import NamedTuple, SupportsFloat
 
 import jax
 import jax.numpy as jnp
@@ -161,11 +161,16 @@ def _learn(
 ) -> tuple[QState, Array, tuple[Array, ...]]:
     """All runs: ``points`` stretches of ``length`` steps and a last one of ``rest``."""
 
-    def stretch(key: Array, count: int, carry: Any, begin: Any) -> Any:
+    def stretch(
+        key: Array, count: int, carry: tuple[QState, Array], begin: Array | int
+    ) -> tuple[tuple[QState, Array], tuple[Array, ...]]:
+        """``count`` steps from the time ``begin`` on: the run and its policy, and what the history says of them."""
         state, before = carry
         times = begin + jnp.arange(count)
 
-        def one(carry: Any, now: Any) -> Any:
+        def one(
+            carry: tuple[QState, tuple[Array, ...]], now: tuple[Array, Array]
+        ) -> tuple[tuple[QState, tuple[Array, ...]], None]:
             state, (total, episodes, terminated) = carry
             time, draws = now
             state, info = step(static, traced, state, time, draws)
@@ -185,13 +190,14 @@ def _learn(
         returns = jnp.where(episodes > 0, total / jnp.maximum(1, episodes), jnp.nan)
         return (state, policy), (returns, episodes, terminated, promise, changed)
 
-    def run(key: Array) -> Any:
+    def run(key: Array) -> tuple[QState, Array, tuple[Array, ...]]:
         carry = init(table), jnp.zeros(table.shape[:2], table.dtype)
         carry, log = jax.lax.scan(partial(stretch, key, length), carry, length * jnp.arange(points))
         if rest:
             carry, last = stretch(key, rest, carry, length * points)
             log = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), log, last)
-        return *carry, log
+        state, policy = carry
+        return state, policy, log
 
     return jax.vmap(run)(keys)
 

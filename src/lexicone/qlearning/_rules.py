@@ -189,7 +189,9 @@ def find_rule(rule: Rule | str) -> Rule:
     return rule if isinstance(rule, Rule) else preset(rule)
 
 
-def decision_values(rule: Rule, numbers: RuleNumbers, table: Any) -> Any:
+def decision_values(
+    rule: Rule, numbers: RuleNumbers, table: Float[Any, "... A K"]
+) -> Float[Any, "... A K"]:
     """The values that decisions are made from: the table, through ``min(τ, ·)`` if the update clips.
 
     The table itself holds ``E[r + γ·v]`` unclipped, so that samples of it may be averaged.
@@ -200,7 +202,12 @@ def decision_values(rule: Rule, numbers: RuleNumbers, table: Any) -> Any:
     return xp.minimum(table, _along_last_axis(numbers.thresholds, table))
 
 
-def acceptable(rule: Rule, numbers: RuleNumbers, q: Any, allowed: Any = None) -> AcceptableSets:
+def acceptable(
+    rule: Rule,
+    numbers: RuleNumbers,
+    q: Float[Any, "... A K"],
+    allowed: Bool[Any, "... A"] | None = None,
+) -> AcceptableSets:
     """The nested sets A_0 … A_K, and those enlarged by the buffer if the update is `informed`.
 
     ``allowed`` restricts A_0; by default all actions. The sets are never empty if A_0 is not.
@@ -219,7 +226,9 @@ def acceptable(rule: Rule, numbers: RuleNumbers, q: Any, allowed: Any = None) ->
     return AcceptableSets(tuple(strict), tuple(enlarged if rule.update.informs else strict))
 
 
-def greedy(rule: Rule, numbers: RuleNumbers, q: Any, sets: tuple[Any, ...]) -> Float[Any, "... A"]:
+def greedy(
+    rule: Rule, numbers: RuleNumbers, q: Float[Any, "... A K"], sets: tuple[Bool[Any, "... A"], ...]
+) -> Float[Any, "... A"]:
     """The policy of the selection, ties broken: probabilities ``[…,A]``."""
     xp = namespace(q)
     chosen = rule.select(q, sets, numbers.tolerance)
@@ -237,7 +246,11 @@ def greedy(rule: Rule, numbers: RuleNumbers, q: Any, sets: tuple[Any, ...]) -> F
 
 
 def successor_values(
-    rule: Rule, numbers: RuleNumbers, q: Any, sets: AcceptableSets, followed: Any
+    rule: Rule,
+    numbers: RuleNumbers,
+    q: Float[Any, "... A K"],
+    sets: AcceptableSets,
+    followed: Float[Any, "... A"] | None,
 ) -> Float[Any, "... K"]:
     """What a state is worth as a successor, by the rule's update. ``[…,A,K] → […,K]``.
 
