@@ -6,6 +6,7 @@ from griffe import (
     Attribute,
     Class,
     Docstring,
+    ExprCall,
     Extension,
     Function,
     Object,
@@ -42,12 +43,18 @@ def separate_arguments(text: str) -> str:
 
 
 class Docstrings(Extension):
-    """Readable docstrings everywhere, and a signature for every NamedTuple: its fields."""
+    """Readable docstrings, settings with their plain defaults, and a signature for every NamedTuple: its fields."""
 
     def on_object(self, *, obj: Object, **_: object) -> None:
         """Called by griffe with each module, class, function and attribute."""
         if isinstance(obj.docstring, Docstring):
             obj.docstring.value = separate_arguments(fence_examples(obj.docstring.value))
+
+    def on_attribute_instance(self, *, attr: Attribute, **_: object) -> None:
+        """Called by griffe with each attribute: ``number(default, low, high)`` is shown as the default."""
+        value = attr.value
+        if isinstance(value, ExprCall) and str(value.function) == "number" and value.arguments:
+            attr.value = value.arguments[0]
 
     def on_class_members(self, *, cls: Class, **_: object) -> None:
         """Called by griffe with each class and all that it holds."""
