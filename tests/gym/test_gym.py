@@ -1,5 +1,6 @@
 import sys
 import warnings
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,7 +15,8 @@ from tests.helpers.environments import FreshInfo
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what pygame says about its own imports
-    import mo_gymnasium
+    from mo_gymnasium.wrappers.vector.wrappers import MOSyncVectorEnv
+    from mo_gymnasium.wrappers.wrappers import LinearReward
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -25,7 +27,7 @@ def test_gymnasiums_checker_through_mo_gymnasiums_scalarisation(name, render_mod
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*is different from the unwrapped version")
         warnings.filterwarnings("ignore", message=".*not able to test alternative render modes")
-        scalar = mo_gymnasium.wrappers.LinearReward(env, weight=weights)
+        scalar = LinearReward(env, weight=weights)
         check_env(FreshInfo(scalar), skip_render_check=False)
 
 
@@ -123,9 +125,10 @@ def test_errors_name_the_argument():
     with pytest.raises(ValueError, match=r"^num_envs: must be at least 1"):
         MDPVectorEnv(mdp, 0)
     env, many = MDPEnv(mdp), MDPVectorEnv(mdp, 2)
-    for fresh, action in ((env, np.int64(0)), (many, np.zeros(2, dtype=int))):
-        with pytest.raises(gymnasium.error.ResetNeeded):
-            fresh.step(action)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.int64(0))
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        many.step(np.zeros(2, dtype=int))
     env.reset()
     many.reset()
     with pytest.raises(ValueError, match=r"^action: expected 0 to 3, got 4"):
@@ -142,9 +145,8 @@ def test_the_vector_environment_is_many_single_ones():
     """The same steps as MO-Gymnasium's own vector of copies, in a deterministic model."""
     mdp = maze("concave", objectives="path")
     ours = MDPVectorEnv(mdp, 5, max_steps=12)
-    copies = mo_gymnasium.wrappers.vector.MOSyncVectorEnv(
-        [lambda: MDPEnv(mdp, max_steps=12) for _ in range(5)]
-    )
+    factories: Any = [lambda: MDPEnv(mdp, max_steps=12) for _ in range(5)]
+    copies = MOSyncVectorEnv(factories)
     assert ours.observation_space == copies.observation_space
     assert ours.action_space == copies.action_space
     np.testing.assert_array_equal(ours.reset(seed=0)[0], copies.reset(seed=0)[0])
@@ -154,7 +156,7 @@ def test_the_vector_environment_is_many_single_ones():
         for a, b in zip(one[:4], other[:4], strict=True):
             np.testing.assert_array_equal(a, b)
         ended += int(one[2].sum())
-    assert one[1].dtype == np.float32
+        assert one[1].dtype == np.float32
     assert ended > 0
 
 
@@ -181,7 +183,9 @@ def test_tasks_are_registered():
     env = gymnasium.make(
         "lexicone/maze-v0", drawing="extended", objectives="path", disable_env_checker=True
     )
-    assert env.unwrapped.mdp.num_states == 20
+    made = env.unwrapped
+    assert isinstance(made, MDPEnv)
+    assert made.mdp.num_states == 20
     many = gymnasium.make_vec(
         "lexicone/space-traders-v0", num_envs=3, vectorization_mode="vector_entry_point"
     )
@@ -212,7 +216,7 @@ class Hidden(gymnasium.Env):
 def test_there_and_back(name):
     mdp = make(name)
     listed = MDP.from_gym(Hidden(mdp))
-    order = [int(state) for state in listed.state_names]
+    order = [int(name) for name in listed.state_names or ()]
     assert sorted(order) == np.flatnonzero(mdp.reachable()).tolist()
     np.testing.assert_array_equal(np.array(order)[listed.next_state], mdp.next_state[order])
     np.testing.assert_allclose(listed.reward, mdp.reward[order], rtol=1e-6)
@@ -231,7 +235,8 @@ def test_exposed_dynamics():
     mdp = MDP.from_gym(env)
     assert mdp.num_states == 16
     assert mdp.terminal.sum() == 5  # four holes and the goal
-    table, number = env.unwrapped.P, [int(state) for state in mdp.state_names]
+    lake: Any = env.unwrapped
+    table, number = lake.P, [int(name) for name in mdp.state_names or ()]
     for s, a in np.ndindex(mdp.num_states, mdp.num_actions):
         if mdp.terminal[s]:
             continue
@@ -248,7 +253,7 @@ def test_exposed_dynamics():
 class Corridor(gymnasium.Env):
     """Walks on a line; in its middle an episode ends only if it is entered by a jump."""
 
-    def __init__(self, random=False, start=0):
+    def __init__(self, random: bool = False, start: int | None = 0):
         self.observation_space = gymnasium.spaces.Discrete(4)
         self.action_space = gymnasium.spaces.Discrete(2)
         self.random, self.start, self.at = random, start, 0
@@ -268,8 +273,10 @@ class Corridor(gymnasium.Env):
 
 def test_a_state_where_an_episode_may_end_or_go_on_appears_twice():
     mdp = MDP.from_gym(Corridor(), objective_names=("time",), action_names=("walk", "jump"))
-    assert set(mdp.state_names) == {"0", "1", "2", "2 (end)", "3"}
-    assert {mdp.state_names[s] for s in np.flatnonzero(mdp.terminal)} == {"2 (end)", "3"}
+    names = mdp.state_names
+    assert names is not None
+    assert set(names) == {"0", "1", "2", "2 (end)", "3"}
+    assert {names[s] for s in np.flatnonzero(mdp.terminal)} == {"2 (end)", "3"}
     assert mdp.objective_names == ("time",)
 
 

@@ -25,8 +25,7 @@ from tests.helpers.trainings import MAZE, ORDER, assert_same, other_maze, progra
 SIZES: dict[str, Any] = {"hidden": (4,), "batch": 4, "max_steps": 8}
 LEARNING: dict[str, Any] = {name: kind(**SIZES) for name, kind in LEARNERS.items()}
 LEARNING["Reinforce without dropout"] = Reinforce(**SIZES, dropout=0.0)
-for rule in get_args(GradientRule):
-    LEARNING[f"PPO, {rule}"] = PPO(**SIZES, rule=rule)
+RULES = {f"PPO, {rule}": PPO(**SIZES, rule=rule) for rule in get_args(GradientRule)[1:]}
 UPDATES = 6
 
 every_learner = pytest.mark.parametrize("name", LEARNING)
@@ -47,6 +46,7 @@ def test_same_key_same_result(name):
     assert not np.allclose(trained.policies[0], trained.policies[1])
 
 
+@pytest.mark.slow
 @every_learner
 def test_many_at_once_are_those_of_a_loop(name):
     learner = LEARNING[name]
@@ -64,9 +64,11 @@ def test_many_at_once_are_those_of_a_loop(name):
     assert not np.allclose(many[0].policies, many[2].policies)
 
 
-@every_learner
+@pytest.mark.parametrize(
+    "name", [*LEARNING, *(pytest.param(name, marks=pytest.mark.slow) for name in RULES)]
+)
 def test_compiled_once_for_all_numbers(name):
-    learner = LEARNING[name]
+    learner = {**LEARNING, **RULES}[name]
     run(learner)
     before = programs(advance)
     numbers = {field: 0.5 * getattr(learner, field) for field in learner.traced}

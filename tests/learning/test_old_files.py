@@ -38,6 +38,7 @@ def test_a_finished_training_on_a_model():
     assert trained.history["returns"].shape == (2, 30, len(trained.order))
 
 
+@pytest.mark.slow
 def test_an_unfinished_training_on_a_model_ends_as_if_nothing_had_happened(tmp_path):
     path = tmp_path / "run.safetensors"
     shutil.copy(FOLDER / "unfinished-reinforce.safetensors", path)
@@ -59,6 +60,7 @@ def test_an_unfinished_training_on_a_model_ends_as_if_nothing_had_happened(tmp_p
         train(half.mdp, half.order, half.learner, **other, checkpoint=path, resume=True)
 
 
+@pytest.mark.slow
 def test_an_unfinished_training_in_an_environment_goes_on(tmp_path):
     path = tmp_path / "run.safetensors"
     shutil.copy(FOLDER / "unfinished-environment.safetensors", path)

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -74,11 +75,12 @@ def test_a_killed_run_resumes_to_the_same_end(tmp_path, bets, capsys):
     assert len(half.history["update"]) == int(half.run.update)
     assert_same(bet(checkpoint=path, resume=True, progress=True), bets)
     assert "objective 2" in capsys.readouterr().out
-    for changes, named in (
+    others: list[tuple[dict[str, Any], str]] = [
         ({"features": lambda x: 3 * x}, "first_steps"),
         ({"task": altered()}, "environment"),
         ({"key": 3}, "key"),
-    ):
+    ]
+    for changes, named in others:
         with pytest.raises(ValueError, match=rf"is of another training: its {named} is"):
             bet(**changes, checkpoint=path, resume=True)
 
