@@ -9,7 +9,7 @@ CHECKED := src tests benchmarks
 .PHONY: help demo test test-quick test-32 test-thorough lint format types interface bench figures docs clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -29,14 +29,15 @@ demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, so
 	$(BIN)/lexicone solve maze:extended --set objectives=path --thresholds -3 --out runs/maze
 	$(BIN)/lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000 --out runs/train
 
-test: lint types  ## install the development extra, then lint, type check and test
+test: lint types docs  ## install the development extra, then lint, type check, build the documentation and test
 	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(MAKE) test-32
 
 test-quick: $(VENV)/.installed-dev  ## the tests that take less than some seconds each
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-32: $(VENV)/.installed-dev  ## a core of the tests in 32 bits, JAX's default and so what users have
-	JAX_ENABLE_X64=0 $(BIN)/python -m pytest -n auto --dist loadfile -m float32
+	JAX_ENABLE_X64=0 $(BIN)/python -m pytest -n auto --dist loadfile -m float32 tests/examples tests/directions tests/learning
 
 test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto --dist loadfile
