@@ -108,15 +108,15 @@ class TestWhyItFlipsACoin:
     def test_a_search_that_takes_long_is_given_up(self, monkeypatch, capsys):
         module = importlib.import_module("lexicone.exact._solve")
 
-        def endless(*args, policies="stochastic", progress=lambda line: None, **options):
-            if policies == "stochastic":
-                return solve(*args, **options)
-            while True:
-                progress("objective 1: 200 nodes")
-                time.sleep(0.01)
+        def slow(*args, time_limit=np.inf, **options):
+            found = solve(*args, **options)
+            if options.get("policies") != "deterministic":
+                return found
+            time.sleep(time_limit)
+            return dataclasses.replace(found, status=Status.LIMIT)
 
         solve = module.solve
-        monkeypatch.setattr(module, "solve", endless)
+        monkeypatch.setattr(module, "solve", slow)
         monkeypatch.setattr(cli_models, "_PATIENCE", 0.05)
         told = self.text(EXTENDED[1:], capsys)
         assert "It has (-3, -5.2); --policies deterministic searches" in told

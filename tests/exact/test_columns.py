@@ -7,14 +7,16 @@ from lexicone.exact import _sparse_policy as sparse_policy
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite, stay_regions
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy_program import OccupancyProgram, upper_bound
+from lexicone.exact._maximizer import upper_bound
+from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_iteration import best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
     ending_policy,
     never_ending_states,
 )
-from lexicone.exact._solve import Status, solve
+from lexicone.exact._solution import Status
+from lexicone.exact._solve import solve
 from lexicone.exact._state_actions import STAY, all_state_actions
 from lexicone.order import Order
 from lexicone.tasks import garnet, maze
@@ -97,7 +99,7 @@ def test_floors_that_no_policy_keeps():
 @pytest.mark.parametrize("seed", range(6))
 def test_purified_mixtures(seed, small, monkeypatch):
     """A mixture of best policies for the same weights, made to differ by ties, ends up with two random states."""
-    monkeypatch.setattr(sparse_policy, "_SMALL", small)
+    monkeypatch.setattr(sparse_policy, "_PROGRAM_FIRST_STATES", small)
     rng = np.random.default_rng(seed)
     mdp = garnet(200, 3, 3, 3, seed=seed)
     pairs = all_state_actions(mdp, 0.9)

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from lexicone.exact import _deterministic as deterministic
 from lexicone.exact._highs import Outcome
-from lexicone.exact._solve import Status, solve
+from lexicone.exact._solution import Status
+from lexicone.exact._solve import solve
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._evaluation import evaluate
 from lexicone.order import Order
@@ -85,12 +86,12 @@ def test_a_search_without_time_keeps_what_it_starts_from():
     best = solve(mdp, Order([np.inf]), 0.9, policies="deterministic")
     first = pairs.first + best.policy.argmax(axis=1)
     limits = np.array([0.9 * best.values[0], np.inf])
-    for seconds, outcome in ((-1.0, Outcome.TIME_LIMIT), (np.inf, Outcome.OPTIMAL)):
+    for deadline, outcome in ((-np.inf, Outcome.TIME_LIMIT), (np.inf, Outcome.OPTIMAL)):
         found = deterministic.solve_deterministic(
-            pairs, limits, values_of, first=first, seconds=seconds
+            pairs, limits, values_of, starts=[first], deadline=deadline
         )
         assert found.outcome is outcome
-        assert (found.policy == first).all() == (seconds < 0)
+        assert (found.policy == first).all() == (deadline < 0)
         assert values_of(found.policy)[1] >= values_of(first)[1]
 
 

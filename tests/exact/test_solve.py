@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lexicone.exact._solve import Status, solve
+from lexicone.exact._solution import Status
+from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order

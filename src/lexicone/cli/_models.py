@@ -193,10 +193,6 @@ def _explain_chance(mdp: MDP, solution: Any, console: Console) -> None:
     )
 
 
-class _TooLong(Exception):
-    """The search for an explanation has used up its time."""
-
-
 def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
     """What is known, after a short search of a small model, about policies that never flip a coin."""
     from lexicone.exact._deterministic import MAX_STATES
@@ -206,24 +202,22 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
     unknown = "; --policies deterministic searches the best policy that never flips a coin"
     if states > _FEW_STATES:
         return unknown if states <= MAX_STATES else ""
-    start = time.monotonic()
+    begin = time.monotonic()
     with console.status("searching the best policy that never flips a coin …") as status:
 
         def progress(line: str) -> None:
             status.update(f"searching the best policy that never flips a coin … {line}")
-            if time.monotonic() - start > _PATIENCE:
-                raise _TooLong
 
-        try:
-            fixed = solve(
-                mdp,
-                solution.order,
-                solution.gamma,
-                policies="deterministic",
-                progress=progress,
-            )
-        except _TooLong:
-            return f"{unknown} (not found within {_PATIENCE:g} seconds)"
+        fixed = solve(
+            mdp,
+            solution.order,
+            solution.gamma,
+            policies="deterministic",
+            time_limit=_PATIENCE,
+            progress=progress,
+        )
+    if fixed.status is Status.LIMIT and time.monotonic() - begin > _PATIENCE:
+        return f"{unknown} (not found within {_PATIENCE:g} seconds)"
     if fixed.status is Status.OPTIMAL:
         return f"; the best policy that never flips a coin has {vector_text(fixed.values)}"
     return f"; of policies that never flip a coin only this is known: {fixed.message}"

@@ -10,9 +10,9 @@ from lexicone._base.checks import check_whole
 from lexicone.criteria._augment import augmentation
 from lexicone.criteria._budgets import BudgetsNotEnumerable
 from lexicone.criteria._search import search
-from lexicone.exact._deterministic import MAX_STATES, solve_deterministic
-from lexicone.exact._solve import Report, Solution, reward_scale, solve
-from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._deterministic import MAX_STATES
+from lexicone.exact._solution import Solution
+from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -105,38 +105,14 @@ def compare(
         )
         yield Row("deterministic", refusal, nothing, nothing, None, None)
     else:
-        yield stationary("deterministic", _branch_and_bound(mdp, order, gamma, first, seconds))
+        best = solve(mdp, order, gamma, policies="deterministic", start=first, time_limit=seconds)
+        yield stationary("deterministic", best)
 
 
 def _without_chance(mdp: MDP) -> bool:
     """Whether one start and one successor of each step are certain, wherever one can get."""
     live = mdp.reachable() & ~mdp.terminal
     return bool(mdp.initial.max() == 1 and (mdp.probability[live].max(axis=2) == 1).all())
-
-
-def _branch_and_bound(
-    mdp: MDP, order: Order, gamma: float, first: np.ndarray | None, seconds: float
-) -> Solution:
-    """As ``solve(…, policies="deterministic")``, from a policy to start with and for a limited time."""
-    scale = reward_scale(mdp)
-    choices = all_state_actions(mdp, gamma, scale)
-    report = Report(mdp, order, gamma, _TOLERANCE, scale)
-    if not choices.num_states:
-        return report.ended("deterministic")
-
-    def values_of(policy: np.ndarray) -> np.ndarray:
-        shares = np.zeros(choices.num_pairs)
-        shares[policy] = 1.0
-        return evaluate(mdp, report.table(choices, shares), gamma) / scale
-
-    best = solve_deterministic(
-        choices,
-        np.array([*order.thresholds, np.inf]) / scale,
-        values_of,
-        first=None if first is None else choices.first + first[choices.states],
-        seconds=seconds,
-    )
-    return report.deterministic(choices, best)
 
 
 def _joined(chances: Any) -> np.ndarray:

@@ -5,25 +5,25 @@ for large models), and the next starts from its basis or columns.
 """
 
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 
-from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy_program import Maximum, OccupancyProgram
-from lexicone.exact._solve import Report, Solution, reward_scale
-from lexicone.exact._stages import Optimum, drop_losing_pairs, extract_policy, policy_that_keeps
+from lexicone.exact._maximizer import Maximizer, Maximum
+from lexicone.exact._policy_extraction import extract_policy, policy_that_keeps
+from lexicone.exact._report import Report, reward_scale
+from lexicone.exact._solution import Solution
+from lexicone.exact._solve import PROGRAM_STATES
+from lexicone.exact._stages import Optimum, drop_losing_pairs, new_maximizer
 from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
+from lexicone.exact._tolerances import EQUAL_VALUES
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
 __all__ = ["Answer", "ConstrainedSolver", "ExactSolver", "Subproblem"]
-
-_EXACT = 1e-9  # of the values' scale: equal up to rounding
-_LP_STATES = 150  # up to here the linear program as a whole, above column generation
 
 
 class Answer(StrEnum):
@@ -81,8 +81,9 @@ class ExactSolver:
         self.mdp, self.order, self.gamma = mdp, order, gamma
         self.scale = reward_scale(mdp)
         self.pairs = all_state_actions(mdp, gamma, self.scale)
-        self.method = "lp" if self.pairs.num_states <= _LP_STATES else "columns"
-        self.engine: OccupancyProgram | ColumnGeneration | None = None
+        small = self.pairs.num_states <= PROGRAM_STATES
+        self.method: Literal["lp", "columns"] = "lp" if small else "columns"
+        self.engine: Maximizer | None = None
         self.stage: Maximum | None = None
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
@@ -93,7 +94,7 @@ class ExactSolver:
             return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
         if self.engine is None or self.engine.pairs is not usable:
-            self.engine = self._build(usable)
+            self.engine = self._engine_for(usable)
         self.stage = stage = self.engine.maximize(objective, scaled)
         answer = {
             Outcome.INFEASIBLE: Answer.INFEASIBLE,
@@ -101,7 +102,7 @@ class ExactSolver:
         }.get(stage.outcome, Answer.FAILED)
         if stage.outcome is Outcome.OPTIMAL:
             enough = threshold / self.scale[objective]
-            room = _EXACT * max(1.0, abs(stage.value))
+            room = EQUAL_VALUES * max(1.0, abs(stage.value))
             answer = Answer.MET if stage.value >= enough - room else Answer.MISSED
         return self._answer(answer, objective, threshold, floors)
 
@@ -111,7 +112,7 @@ class ExactSolver:
         stage, engine = self.stage, self.engine
         if stage is None or engine is None or not self._solved:
             return floor
-        room = _EXACT * max(1.0, abs(stage.value))
+        room = EQUAL_VALUES * max(1.0, abs(stage.value))
         if stage.value <= found.threshold / self.scale[found.objective] + room:
             self.pairs = drop_losing_pairs(engine, stage)
             self.engine = None
@@ -146,11 +147,10 @@ class ExactSolver:
         result = Optimum(outcome, objective, pairs, found, scaled, marks, bound, nothing)
         return problem.stochastic(result, self.method)
 
-    def _build(self, pairs: StateActions) -> OccupancyProgram | ColumnGeneration:
-        before = self.engine
-        if self.method == "lp":
-            return OccupancyProgram(pairs, before if isinstance(before, OccupancyProgram) else None)
-        return ColumnGeneration(pairs, before if isinstance(before, ColumnGeneration) else None)
+    def _engine_for(self, pairs: StateActions) -> Maximizer:
+        if self.engine is None:
+            return new_maximizer(self.method, pairs)
+        return self.engine.restricted(pairs)
 
     def _answer(
         self, answer: Answer, objective: int, threshold: float, floors: dict[int, float]
@@ -175,9 +175,9 @@ class ExactSolver:
         """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
         engine = self.engine
         assert engine is not None
-        occupancy = engine.occupancy() if isinstance(engine, ColumnGeneration) else engine.occupancy
+        occupancy = engine.occupancy()
         values = occupancy @ engine.pairs.reward * self.scale
-        stays = occupancy[engine.pairs.action == STAY].sum() > _EXACT
+        stays = occupancy[engine.pairs.action == STAY].sum() > EQUAL_VALUES
         unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
         return np.where(unknown, np.nan, values)
 

@@ -22,7 +22,7 @@ from lexicone._base.checks import check_kind, check_range, check_whole
 from lexicone.criteria._augment import Augmented, augmentation
 from lexicone.criteria._constrained import Answer, ConstrainedSolver, ExactSolver, Subproblem
 from lexicone.exact._highs import Outcome
-from lexicone.exact._solve import reward_scale
+from lexicone.exact._report import reward_scale
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order, as_order

@@ -10,14 +10,15 @@ When that is no better than the mixture, the mixture is optimal. With γ=1 a loo
 any number of times: it is a column that needs no share of the mixture.
 """
 
+import time
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
-from lexicone.exact._occupancy_program import Maximum, upper_bound
+from lexicone.exact._maximizer import Maximum, upper_bound
 from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
@@ -25,135 +26,163 @@ from lexicone.exact._policy_iteration_total import (
     never_ending_states,
 )
 from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import EXACT_GAP, NO_SHARE, RELAXED_FLOOR
 from lexicone.models._chain import Chain, shares_of_time
 
-__all__ = ["EXACT_GAP", "ColumnGeneration"]
+__all__ = ["ColumnGeneration"]
 
-EXACT_GAP = 1e-11
-"""Of the value's size: what is left when a stage is solved exactly, up to rounding."""
-_NEAR = 1e-7  # of the values' scale: where it may stop if pricing repeats itself
+_REPEATED_GAP = 1e-7  # of the value's size: where it may stop if no new policy is found
+_MOST_REPEATS = 6  # then it stops wherever it is
+_NO_SHORTFALL = 1e-10  # of the floors' size: less is rounding
 _MOST_STEPS = 10_000
 
 
 class ColumnGeneration:
-    """Policies found so far, and the best mixture of them."""
+    """Policies found so far, and the best mixture of them.
+
+    After ``deadline`` (of `time.monotonic`) a maximum is given up at its next step: the outcome is TIME_LIMIT.
+    """
+
+    is_vertex = False
 
     def __init__(
         self,
         pairs: StateActions,
-        before: "ColumnGeneration | None" = None,
+        deadline: float = np.inf,
         progress: Callable[[str], None] | None = None,
     ) -> None:
         self.pairs = pairs
+        self.deadline = deadline
         self.progress = progress
         self.policies: list[np.ndarray | None] = []
         """One pair per state; None for a loop."""
         self.visits: list[np.ndarray | None] = []
-        """How often: ``[N]`` for a loop, ``[S]`` for a policy; None again for one that the mixture does not use."""
-        self.ahead: list[np.ndarray | None] = []
-        """``[S,K]``: what is still to come of each objective; kept for the policies of the mixture (γ<1)."""
+        """``[S]``, of states, for a policy; ``[N]``, of pairs, for a loop; None where the mixture does not use it."""
+        self.state_values: list[np.ndarray | None] = []
+        """``[S,K]``, of each objective; kept for the policies of the mixture (γ<1)."""
         self.returns = np.zeros((0, pairs.num_objectives))
-        self.share = np.zeros(0)
-        self.last = ending_policy(pairs)
-        self.guess: np.ndarray | None = None
-        self.often: np.ndarray | None = None
-        if before is not None:
-            self._take_over(before)
-        if not self.policies:
-            self._add(self.last)
+        self.shares = np.zeros(0)
+        """Of the policies and loops in the last mixture."""
+        self.last_policy = ending_policy(pairs)
+        """The best one for the last weights: where the next search for a best policy starts."""
+        self.last_values: np.ndarray | None = None
+        self.last_visits: np.ndarray | None = None
 
     def maximize(
-        self, objective: int, floors: dict[int, float], cap: float = np.inf, gap: float = EXACT_GAP
+        self,
+        objective: int,
+        floors: dict[int, float],
+        cap: float = np.inf,
+        gap: float = EXACT_GAP,
     ) -> Maximum:
         """Maximise one objective given floors under others.
 
         Stops where ``cap`` is reached, or where the bound is nearer than ``gap`` times the value's size.
         """
         pairs = self.pairs
-        if not self.reach(floors):
-            nothing = np.zeros(pairs.num_states)
-            weights = np.eye(pairs.num_objectives)[objective]
-            return Maximum(Outcome.INFEASIBLE, np.nan, np.inf, weights, nothing)
-        best_bound, best, repeats = np.inf, np.zeros(pairs.num_states), 0
+        if not self.policies:
+            self._add_policy(self.last_policy)
+        best_values, repeats = np.zeros(pairs.num_states), 0
         weights = best_weights = np.eye(pairs.num_objectives)[objective]
-        value = -np.inf
+        reached = self.reach_floors(floors)
+        if reached is not Outcome.OPTIMAL:
+            return Maximum(reached, np.nan, np.inf, weights, best_values)
+        value, best_bound = -np.inf, np.inf
         for step in range(_MOST_STEPS):
             if step or floors:
-                outcome, value, weights = self._mix(objective, floors)
+                outcome, value, weights = self._solve_master(objective, floors)
                 if outcome is not Outcome.OPTIMAL:
-                    return Maximum(outcome, np.inf, np.inf, weights, best)
+                    return Maximum(outcome, np.inf, np.inf, weights, best_values)
                 if value >= cap:
-                    return Maximum(Outcome.CAPPED, value, np.inf, weights, best)
+                    return Maximum(Outcome.CAPPED, value, np.inf, weights, best_values)
             accuracy = 1e-2 * (best_bound - value)
             exact = not np.isfinite(accuracy) or accuracy < 1e-10 * max(1.0, abs(value))
-            found = self._price(weights, 0.0 if exact else accuracy)
+            found = self._best_policy_for(weights, 0.0 if exact else accuracy)
             if found is None:
                 repeats = 0
+                if self._too_late():
+                    break
                 continue
             bound = upper_bound(pairs, weights, found.values, floors)
             if bound <= best_bound:
-                best_bound, best_weights, best = bound, weights, found.values
+                best_bound, best_weights, best_values = bound, weights, found.values
             if self.progress is not None:
                 self.progress(f"{len(self.policies)} policies, between {value:.9g} and {bound:.9g}")
             open_gap = (best_bound - value) / max(1.0, abs(best_bound))
             known = self._known(found.policy)
             repeats = repeats + 1 if known else 0
-            if open_gap <= gap or (known and (open_gap <= _NEAR or repeats > 6)):
-                return Maximum(Outcome.OPTIMAL, value, max(best_bound, value), best_weights, best)
+            if open_gap <= gap or (
+                known and (open_gap <= _REPEATED_GAP or repeats > _MOST_REPEATS)
+            ):
+                best_bound = max(best_bound, value)
+                return Maximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
             if not known:
-                self._add(found.policy)
-        return Maximum(Outcome.FAILED, value, best_bound, best_weights, best)
+                self._add_policy(found.policy)
+            if self._too_late():
+                break
+        if not self._too_late():
+            return Maximum(Outcome.FAILED, value, best_bound, best_weights, best_values)
+        outcome, value, _ = self._solve_master(objective, floors)
+        value = value if outcome is Outcome.OPTIMAL else np.nan
+        return Maximum(Outcome.TIME_LIMIT, value, best_bound, best_weights, best_values)
 
-    def _price(self, weights: np.ndarray, accuracy: float = 0.0) -> BestPolicy | None:
+    def _too_late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def _best_policy_for(self, weights: np.ndarray, accuracy: float = 0.0) -> BestPolicy | None:
         """The best policy for the weighted sum; None if a loop makes it unbounded, which is now a column."""
         reward = self.pairs.reward @ weights
-        known = [ahead @ weights for ahead in self.ahead if ahead is not None]
+        known = [values @ weights for values in self.state_values if values is not None]
         if known:
-            self.guess = np.max(known, axis=0)
-            self.last = self.pairs.best_by_state(reward + self.pairs.next @ self.guess)
+            self.last_values = np.max(known, axis=0)
+            self.last_policy = self.pairs.best_by_state(reward + self.pairs.next @ self.last_values)
         if self.pairs.gamma < 1:
-            found = best_policy(self.pairs, reward, self.last, self.guess, accuracy)
+            found = best_policy(self.pairs, reward, self.last_policy, self.last_values, accuracy)
         else:
-            found = best_ending_policy(self.pairs, reward, self.last)
+            found = best_ending_policy(self.pairs, reward, self.last_policy)
         if found.loop is not None:
             self._add_loop(found.policy, found.loop)
             return None
-        self.last, self.guess = found.policy, found.values
+        self.last_policy, self.last_values = found.policy, found.values
         return found
 
-    def reach(self, floors: dict[int, float]) -> bool:
-        """Find policies whose mixture keeps the floors, starting from those known; False if none do."""
+    def reach_floors(self, floors: dict[int, float]) -> Outcome:
+        """Find policies whose mixture keeps the floors, starting from those known; INFEASIBLE if none do."""
+        if not self.policies:
+            self._add_policy(self.last_policy)
         for _ in range(_MOST_STEPS):
-            _, shortfall, weights = self._mix(None, floors)
-            if shortfall <= 1e-10 * max(1.0, *(abs(f) for f in floors.values()), 1.0):
-                return True
-            found = self._price(weights)
+            _, shortfall, weights = self._solve_master(None, floors)
+            if shortfall <= _NO_SHORTFALL * max(1.0, *(abs(f) for f in floors.values()), 1.0):
+                return Outcome.OPTIMAL
+            if self._too_late():
+                return Outcome.TIME_LIMIT
+            found = self._best_policy_for(weights)
             if found is None:
                 continue
             needed = sum(weights[j] * f for j, f in floors.items())
             best = needed - upper_bound(self.pairs, weights, found.values, {})
             if best > 0 and (best >= 0.5 * shortfall or self._known(found.policy)):
-                return False
+                return Outcome.INFEASIBLE
             if self._known(found.policy):
-                return False
-            self._add(found.policy)
-        return False
+                return Outcome.INFEASIBLE
+            self._add_policy(found.policy)
+        return Outcome.INFEASIBLE
 
     def values(self) -> Float[np.ndarray, " K"]:
         """The K values of the last mixture."""
-        return self.share @ self.returns
+        return self.shares @ self.returns
 
     def occupancy(self) -> Float[np.ndarray, " N"]:
         """The occupancy of the last mixture: the shares' sum."""
         total = np.zeros(self.pairs.num_pairs)
-        for share, policy, visits in zip(self.share, self.policies, self.visits, strict=True):
+        for share, policy, visits in zip(self.shares, self.policies, self.visits, strict=True):
             if share and policy is not None:
                 total[policy] += share * (self._visits(policy) if visits is None else visits)
             elif share and visits is not None:
                 total += share * visits
         return total
 
-    def _mix(
+    def _solve_master(
         self, objective: int | None, floors: dict[int, float]
     ) -> tuple[Outcome, float, np.ndarray]:
         """Solve the master program: its value and the weights of the objectives.
@@ -176,7 +205,7 @@ class ColumnGeneration:
         if outcome is Outcome.INFEASIBLE:  # by rounding: the floors have been reached
             highs.clearSolver()
             for row, floor in enumerate(floors.values()):
-                highs.changeRowBounds(1 + row, floor - 1e-9 * max(1.0, abs(floor)), np.inf)
+                highs.changeRowBounds(1 + row, floor - RELAXED_FLOOR * max(1.0, abs(floor)), np.inf)
             outcome = solve_program(highs)
         weights = np.zeros(self.pairs.num_objectives)
         if objective is not None:
@@ -188,26 +217,26 @@ class ColumnGeneration:
             weights[j] = max(solution.row_dual[1 + row], 0.0)
         share = np.maximum(np.array(solution.col_value), 0.0)
         share, missing = share[: len(columns)], float(share[len(columns) :].sum())
-        share[share < 1e-13] = 0.0
-        self.share = share / (share @ shares)
-        for n in np.flatnonzero((self.share == 0) & (shares > 0)):
-            self.visits[n] = self.ahead[n] = None
+        share[share < NO_SHARE] = 0.0
+        self.shares = share / (share @ shares)
+        for n in np.flatnonzero((self.shares == 0) & (shares > 0)):
+            self.visits[n] = self.state_values[n] = None
         if objective is None:
             return outcome, missing, weights
-        return outcome, float(self.share @ columns[:, objective]), weights
+        return outcome, float(self.shares @ columns[:, objective]), weights
 
-    def _add(self, policy: np.ndarray) -> None:
+    def _add_policy(self, policy: np.ndarray) -> None:
         pairs = self.pairs
         chain = Chain(pairs.next[policy], pairs.banded)
-        self.often = chain.visits(pairs.initial, self.often)
+        self.last_visits = chain.visits(pairs.initial, self.last_visits)
         paid = pairs.reward[policy]
-        self._append(policy, self.often, self.often @ paid)
+        self._append(policy, self.last_visits, self.last_visits @ paid)
         if pairs.gamma < 1:
-            self.ahead[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
+            self.state_values[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
 
     def _visits(self, policy: np.ndarray) -> np.ndarray:
         chain = Chain(self.pairs.next[policy], self.pairs.banded)
-        return chain.visits(self.pairs.initial, self.often)
+        return chain.visits(self.pairs.initial, self.last_visits)
 
     def _add_loop(self, policy: np.ndarray, loop: np.ndarray) -> None:
         """How much of a round trip each pair of the loop takes."""
@@ -221,41 +250,48 @@ class ColumnGeneration:
     ) -> None:
         self.policies.append(policy)
         self.visits.append(visits)
-        self.ahead.append(None)
+        self.state_values.append(None)
         self.returns = np.vstack([self.returns, returns])
-        self.share = np.append(self.share, 0.0)
+        self.shares = np.append(self.shares, 0.0)
 
     def _known(self, policy: np.ndarray) -> bool:
         return any(p is not None and (p == policy).all() for p in self.policies)
 
-    def _take_over(self, before: "ColumnGeneration") -> None:
-        """The other's policies: where a pair is gone, the last policy's own instead.
+    def needed_pairs(self) -> Bool[np.ndarray, " N"]:
+        """None: where a pair is gone, the policies take others (see `restricted`)."""
+        return np.zeros(self.pairs.num_pairs, dtype=bool)
 
-        Shared policies keep their values; a policy that would no longer end (γ=1) is dropped.
+    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+        """The last policy that was found."""
+        return self.last_policy
+
+    def restricted(self, pairs: StateActions) -> "ColumnGeneration":
+        """The same for some of the pairs, with these policies: where a pair is gone, the last policy's own instead.
+
+        A policy that would no longer end (γ=1) is dropped, and so are loops.
         """
-        old, new = before.pairs, self.pairs
-        place = np.full(int(old.states.max(initial=0)) + 1, -1)
-        place[old.states] = np.arange(old.num_states)
-        rows = place[new.states]
-        width = 2 + max(int(old.action.max(initial=0)), int(new.action.max(initial=0)))
-        number = np.full((new.num_states, width), -1)
-        number[new.state, new.action + 1] = np.arange(new.num_pairs)
-        states = np.arange(new.num_states)
+        fewer = ColumnGeneration(pairs, self.deadline, self.progress)
+        place = np.full(int(self.pairs.states.max(initial=0)) + 1, -1)
+        place[self.pairs.states] = np.arange(self.pairs.num_states)
+        rows = place[pairs.states]
 
         def translate(policy: np.ndarray) -> np.ndarray:
-            return number[states, old.action[policy[rows]] + 1]
+            return pairs.numbers_of(self.pairs.action[policy[rows]])
 
-        last = translate(before.last)
-        usable = (last >= 0).all() and not (new.gamma == 1 and never_ending_states(new, last).any())
-        self.last = last if usable else self.last
-        if before.guess is not None:
-            self.guess = before.guess[rows]
-        for policy in before.policies:
-            if policy is None:
-                continue
-            same = translate(policy)
-            same = np.where(same < 0, self.last, same)
-            if new.gamma == 1 and never_ending_states(new, same).any():
-                continue
-            if not self._known(same):
-                self._add(same)
+        last = translate(self.last_policy)
+        if (last >= 0).all() and not fewer._goes_on_for_ever(last):
+            fewer.last_policy = last
+        if self.last_values is not None:
+            fewer.last_values = self.last_values[rows]
+        fewer.start_from_policies([translate(p) for p in self.policies if p is not None])
+        return fewer
+
+    def start_from_policies(self, policies: list[Int[np.ndarray, " S"]]) -> None:
+        """Take these into the mixture; −1 stands for the last policy's own pair."""
+        for policy in policies:
+            whole = np.where(policy < 0, self.last_policy, policy)
+            if not self._goes_on_for_ever(whole) and not self._known(whole):
+                self._add_policy(whole)
+
+    def _goes_on_for_ever(self, policy: np.ndarray) -> bool:
+        return self.pairs.gamma == 1 and bool(never_ending_states(self.pairs, policy).any())

@@ -6,7 +6,7 @@ needed: to fix a state's pair is to drop the others. Every candidate is evaluate
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +17,19 @@ from lexicone.exact._highs import Outcome
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_iteration_total import ending_policy
 from lexicone.exact._sparse_policy import policy_from_occupancy
+from lexicone.exact._stages import stage_plan
 from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.exact._tolerances import EQUAL_VALUES
 
-__all__ = ["MAX_STATES", "Deterministic", "solve_deterministic"]
+__all__ = ["MAX_STATES", "DeterministicOptimum", "solve_deterministic"]
 
 MAX_STATES = 400
 """Largest model, in states that can be reached; the search may grow exponentially with it."""
 
 _MAX_NODES = 20_000
-_EXACT = 1e-9  # of the values' scale: equal up to rounding
 
 
-class Deterministic(NamedTuple):
+class DeterministicOptimum(NamedTuple):
     """The best deterministic policy found."""
 
     outcome: Outcome
@@ -45,45 +46,43 @@ def solve_deterministic(
     evaluate: Callable[[np.ndarray], np.ndarray],
     *,
     break_ties: bool = False,
-    first: Int[np.ndarray, " S"] | None = None,
-    seconds: float = np.inf,
+    starts: Sequence[Int[np.ndarray, " S"]] = (),
+    deadline: float = np.inf,
     progress: Callable[[str], None] | None = None,
-) -> Deterministic:
+) -> DeterministicOptimum:
     """Stage i searches for the deterministic policy with the largest ``min(V_i, τ_i)`` that keeps the floors.
 
     ``evaluate`` gives the K values of a policy (one pair per state). Pairs must not include staying.
-    ``first`` is a policy to start from: what cannot beat it is never searched. After ``seconds`` the search is
-    cut short.
+    ``starts`` are policies to start from: what cannot beat them is never searched. After ``deadline`` (of
+    `time.monotonic`) the search is cut short.
     """
-    end = time.monotonic() + seconds
     count = pairs.num_objectives
-    plan = [(i, thresholds[i]) for i in range(count) if thresholds[i] > -np.inf]
-    main = len(plan)
-    plan += [(i, np.inf) for i in range(count - 1)] * break_ties
-    marks = np.zeros(count, dtype=bool)
+    plan, thresholded = stage_plan(thresholds, break_ties)
+    relevant = np.zeros(count, dtype=bool)
     floors: dict[int, float] = {}
     bound = np.full(count, -np.inf)
-    best = pairs.first if first is None else first
+    best = starts[0] if starts else pairs.first
     for number, (i, threshold) in enumerate(plan):
-        marks[i] = True
-        search = _Search(pairs, i, threshold, dict(floors), marks, evaluate, progress)
-        search.consider(best)
-        search.run(end)
+        relevant[i] = True
+        search = _Search(pairs, i, threshold, dict(floors), relevant, evaluate, progress)
+        for policy in (best, *starts):
+            search.consider(policy)
+        search.run(deadline)
         if search.best is not None:
             best = search.best
-        if number < main:
+        if number < thresholded:
             bound[i] = min(threshold, max(search.bound, search.value))
         if search.best is None or search.value == -np.inf:
             bound[i + 1 :] = np.inf
-            return Deterministic(Outcome.INFEASIBLE, i, best, bound)
+            return DeterministicOptimum(Outcome.INFEASIBLE, i, best, bound)
         if search.value == np.inf and threshold == np.inf:
             bound[i:] = np.inf
-            return Deterministic(Outcome.UNBOUNDED, i, best, bound)
+            return DeterministicOptimum(Outcome.UNBOUNDED, i, best, bound)
         if search.cut or search.nodes >= _MAX_NODES:
             bound[i + 1 :] = np.inf
-            return Deterministic(Outcome.TIME_LIMIT, i, best, bound)
+            return DeterministicOptimum(Outcome.TIME_LIMIT, i, best, bound)
         floors[i] = min(threshold, search.value)
-    return Deterministic(Outcome.OPTIMAL, count - 1, best, bound)
+    return DeterministicOptimum(Outcome.OPTIMAL, count - 1, best, bound)
 
 
 class _Search:
@@ -95,13 +94,13 @@ class _Search:
         objective: int,
         threshold: float,
         floors: dict[int, float],
-        marks: np.ndarray,
+        relevant: np.ndarray,
         evaluate: Callable[[np.ndarray], np.ndarray],
         progress: Callable[[str], None] | None,
     ) -> None:
         self.pairs, self.objective, self.threshold = pairs, objective, threshold
         self.floors = {j: f for j, f in floors.items() if j != objective}
-        self.marks, self.evaluate, self.progress = marks.copy(), evaluate, progress
+        self.relevant, self.evaluate, self.progress = relevant.copy(), evaluate, progress
         self.best: np.ndarray | None = None
         self.value = -np.inf
         self.bound = -np.inf
@@ -113,21 +112,21 @@ class _Search:
         """Take the policy if it is the best so far; its value, −∞ if it falls below a floor."""
         values = self.evaluate(policy)
         for j, floor in self.floors.items():
-            if values[j] < floor - _EXACT * max(1.0, abs(floor)):
+            if values[j] < floor - EQUAL_VALUES * max(1.0, abs(floor)):
                 return -np.inf
         value = min(values[self.objective], self.threshold)
         if value > self.value or self.best is None:
             self.best, self.value = policy, value
         return value
 
-    def run(self, end: float) -> None:
+    def run(self, deadline: float) -> None:
         """Search all pairs; the nodes still open after the limits only leave their bound."""
         stack = [(np.ones(self.pairs.num_pairs, dtype=bool), self.threshold)]
         while stack:
             allowed, above = stack.pop()
             if not above > self.value + self._slack():
                 continue
-            self.cut = self.cut or self.nodes >= _MAX_NODES or time.monotonic() > end
+            self.cut = self.cut or self.nodes >= _MAX_NODES or time.monotonic() > deadline
             if self.cut:
                 self.bound = max(self.bound, above)
                 continue
@@ -139,36 +138,38 @@ class _Search:
             stack.extend(self._branch(allowed, above))
 
     def _slack(self) -> float:
-        return _EXACT * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
+        return EQUAL_VALUES * max(1.0, abs(self.value)) if np.isfinite(self.value) else 0.0
 
     def _branch(self, allowed: np.ndarray, above: float) -> list[tuple[np.ndarray, float]]:
         pairs = self.pairs
-        narrow, rows = pairs.keep(allowed, pairs.reached(allowed))
-        settled = restrict_to_finite(narrow, self.marks)
-        if settled is None:
+        open_pairs, rows = pairs.keep(allowed, pairs.reached(allowed))
+        usable = restrict_to_finite(open_pairs, self.relevant)
+        if usable is None:
             return []
-        program = OccupancyProgram(settled)
+        program = OccupancyProgram(usable)
         stage = program.maximize(self.objective, self.floors)
-        fill = ending_policy(settled)
+        fill = ending_policy(usable)
         if stage.outcome is Outcome.OPTIMAL:
             above = min(above, stage.bound)
-            weights = policy_from_occupancy(settled, program.occupancy, fill)
+            weights = policy_from_occupancy(usable, program.occupancy(), fill)
         elif stage.outcome is Outcome.UNBOUNDED:
-            weights = np.zeros(settled.num_pairs)
+            weights = np.zeros(usable.num_pairs)
             weights[fill] = 1.0
         else:
             return []
         if not above > self.value + self._slack():
             return []
         used = np.zeros(pairs.num_pairs)
-        place = np.searchsorted(narrow.states, settled.states)
-        moves = np.flatnonzero(settled.action != STAY)
+        place = np.searchsorted(open_pairs.states, usable.states)
+        moves = np.flatnonzero(usable.action != STAY)
         number = {
             key: n
-            for n, key in enumerate(zip(narrow.state.tolist(), narrow.action.tolist(), strict=True))
+            for n, key in enumerate(
+                zip(open_pairs.state.tolist(), open_pairs.action.tolist(), strict=True)
+            )
         }
         for n in moves.tolist():
-            key = (int(place[settled.state[n]]), int(settled.action[n]))
+            key = (int(place[usable.state[n]]), int(usable.action[n]))
             used[rows[number[key]]] = weights[n]
         value = self.consider(pairs.best_by_state(np.where(allowed, used, -1.0)))
         if value >= min(above, self.threshold) - self._slack():

@@ -13,13 +13,14 @@ from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
 from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._tolerances import KEPT_FLOOR
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._tables import regular
 from lexicone.order import Order
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
-_SAME = 1e-8  # of an objective's range on the front: points that differ by less are one
+_SAME_POINT = 1e-8  # of an objective's range on the front: points that differ by less are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ def pareto(
             stage = columns.maximize(i, floors)
             if stage.outcome is not Outcome.OPTIMAL:
                 raise ValueError(f"mdp: {mdp.objective_labels[i]} is {stage.outcome} with gamma=1")
-            floors[i] = stage.value - 1e-11 * max(1.0, abs(stage.value))
+            floors[i] = stage.value - KEPT_FLOOR * max(1.0, abs(stage.value))
         corners.append(columns.values())
     low, high = np.min(corners, axis=0), np.max(corners, axis=0)
     found = list(corners)
@@ -111,13 +112,13 @@ def _one_by_one(
     found: list[np.ndarray] = []
     threshold, complete = -np.inf, False
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         if progress is not None:
             progress(f"{len(found)} points; {line}")
 
     while len(found) < points:
         order = Order([threshold], break_ties=True)
-        best = solve(mdp, order, gamma, policies="deterministic", progress=tell)
+        best = solve(mdp, order, gamma, policies="deterministic", progress=report)
         if best.status is Status.LIMIT and found:
             break
         if best.status is Status.LIMIT:
@@ -135,7 +136,7 @@ def _one_by_one(
 
 def _efficient(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Rows that no other dominates, each once, sorted; differences below rounding do not count."""
-    width = np.where(span > 0, span, 1.0) * _SAME
+    width = np.where(span > 0, span, 1.0) * _SAME_POINT
     rows = rows[np.lexsort(rows.T[::-1])]
     kept: list[np.ndarray] = []
     for i, row in enumerate(rows):

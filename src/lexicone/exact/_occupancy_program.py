@@ -6,76 +6,55 @@ Its dual is the certificate. With the floors' multipliers λ ≥ 0 and the flow'
 the floors has more than ``Σ_s initial·v − Σ_j λ_j·floor_j``, as long as no pair beats v by one step.
 """
 
-from typing import NamedTuple
+import time
 
 import highspy
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
+from lexicone.exact._maximizer import Maximum, upper_bound
+from lexicone.exact._policy_iteration_total import ending_policy, never_ending_states
 from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, RELAXED_FLOOR
 
-__all__ = ["Maximum", "OccupancyProgram", "upper_bound"]
-
-
-class Maximum(NamedTuple):
-    """The maximum of one objective over the policies that keep the floors."""
-
-    outcome: Outcome
-    value: float
-    bound: float
-    """No policy that keeps the floors has more."""
-    weights: Float[np.ndarray, " K"]
-    """1 for the objective itself, the multiplier of its floor for each of the others."""
-    values: Float[np.ndarray, " S"]
-    """Of the weighted sum, in each state, under the policies that are best for it."""
-
-
-def upper_bound(
-    pairs: StateActions, weights: np.ndarray, values: np.ndarray, floors: dict[int, float]
-) -> float:
-    """What no policy that keeps the floors can exceed, from any weights ≥ 0 and values whatsoever.
-
-    Where a pair beats the values by δ > 0, at most δ more can be gained at each visit: ``δ/(1−γ)`` in
-    all. With γ=1 there is no such limit on visits, and δ is taken for rounding.
-    """
-    gain = pairs.reward @ weights + pairs.next @ values - values[pairs.state]
-    slip = max(float(gain.max(initial=0.0)), 0.0)
-    slip *= pairs.initial.sum() / (1 - pairs.gamma) if pairs.gamma < 1 else 1.0
-    return float(pairs.initial @ values + slip - sum(weights[j] * f for j, f in floors.items()))
+__all__ = ["OccupancyProgram"]
 
 
 class OccupancyProgram:
-    """The linear program of a model; stages solved one after the other start from each other's basis."""
+    """The linear program of a model; maxima found one after the other start from each other's basis.
 
-    def __init__(
-        self,
-        pairs: StateActions,
-        before: "OccupancyProgram | None" = None,
-        time_limit: float = np.inf,
-    ) -> None:
+    After ``deadline`` (of `time.monotonic`) a maximum is given up: the outcome is TIME_LIMIT.
+    """
+
+    is_vertex = True
+
+    def __init__(self, pairs: StateActions, deadline: float = np.inf) -> None:
         self.pairs = pairs
-        self.occupancy = np.zeros(pairs.num_pairs)
-        objectives = pairs.num_objectives
+        self.deadline = deadline
+        self._occupancy = np.zeros(pairs.num_pairs)
         own = sparse.csr_array(
             (np.ones(pairs.num_pairs), (np.arange(pairs.num_pairs), pairs.state)),
             shape=pairs.next.shape,
         )
         flow = sparse.csr_array(own - pairs.next)
-        free = np.full(objectives, np.inf)
+        free = np.full(pairs.num_objectives, np.inf)
         self.highs = build_program(
             np.zeros(pairs.num_pairs),
             sparse.vstack([flow.T, sparse.csr_array(pairs.reward.T)]),
             np.concatenate([pairs.initial, -free]),
             np.concatenate([pairs.initial, free]),
-            time_limit=time_limit,
         )
-        if before is not None:
-            self._start_from(before)
 
-    def maximize(self, objective: int, floors: dict[int, float]) -> Maximum:
-        """Maximise one objective given floors under others."""
+    def maximize(
+        self,
+        objective: int,
+        floors: dict[int, float],
+        cap: float = np.inf,
+        gap: float = EXACT_GAP,
+    ) -> Maximum:
+        """Maximise one objective given floors under others; always up to the optimum itself."""
         pairs, highs = self.pairs, self.highs
         states, count = pairs.num_states, pairs.num_pairs
         weights = np.eye(pairs.num_objectives)[objective]
@@ -84,28 +63,52 @@ class OccupancyProgram:
         )
         for k in range(pairs.num_objectives):
             highs.changeRowBounds(states + k, floors.get(k, -np.inf), np.inf)
-        outcome = solve_program(highs)
-        if (
-            outcome is Outcome.INFEASIBLE and floors
-        ):  # by rounding, if the floors come from a solution
+        outcome = self._run()
+        if outcome is Outcome.INFEASIBLE and floors:  # by rounding, if a solution has the floors
             highs.clearSolver()
             for j, floor in floors.items():
-                highs.changeRowBounds(states + j, floor - 1e-9 * max(1.0, abs(floor)), np.inf)
-            outcome = solve_program(highs)
+                lowered = floor - RELAXED_FLOOR * max(1.0, abs(floor))
+                highs.changeRowBounds(states + j, lowered, np.inf)
+            outcome = self._run()
         if outcome is not Outcome.OPTIMAL:
-            return Maximum(outcome, np.nan, np.inf, weights, np.zeros(states))
+            nothing = np.zeros(states)
+            limited = outcome is Outcome.TIME_LIMIT and pairs.gamma < 1
+            bound = upper_bound(pairs, weights, nothing, floors) if limited else np.inf
+            return Maximum(outcome, np.nan, bound, weights, nothing)
         solution = highs.getSolution()
-        self.occupancy = np.maximum(np.array(solution.col_value), 0.0)
+        self._occupancy = np.maximum(np.array(solution.col_value), 0.0)
         dual = np.array(solution.row_dual)
         for j in floors:
             weights[j] = max(dual[states + j], 0.0)
         values = -dual[:states]
-        value = float(self.occupancy @ pairs.reward[:, objective])
+        value = float(self._occupancy @ pairs.reward[:, objective])
         bound = upper_bound(pairs, weights, values, floors)
         return Maximum(Outcome.OPTIMAL, value, bound, weights, values)
 
+    def occupancy(self) -> Float[np.ndarray, " N"]:
+        """Of the last maximum; 0 before there is one."""
+        return self._occupancy
+
+    def needed_pairs(self) -> Bool[np.ndarray, " N"]:
+        """What the last maximum takes: the next program starts from its basis."""
+        return self._occupancy > EQUAL_VALUES
+
+    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+        """Towards an end; for γ<1 what is best for the maximum's weighted sum."""
+        pairs = self.pairs
+        if pairs.gamma == 1 or maximum is None:
+            return ending_policy(pairs)
+        gain = pairs.reward @ maximum.weights + pairs.next @ maximum.state_values
+        return pairs.best_by_state(gain)
+
+    def restricted(self, pairs: StateActions) -> "OccupancyProgram":
+        """The program of some of the pairs, which starts from this one's basis as far as it is the same."""
+        program = OccupancyProgram(pairs, self.deadline)
+        program._start_from(self)
+        return program
+
     def start_at(self, policy: Int[np.ndarray, " S"]) -> None:
-        """Start from the basis of a deterministic policy, one pair per state."""
+        """Start from the basis of a deterministic policy, one pair per state; it must end."""
         basic, lower = highspy.HighsBasisStatus.kBasic, highspy.HighsBasisStatus.kLower
         basis = highspy.HighsBasis()
         used = np.zeros(self.pairs.num_pairs, dtype=bool)
@@ -115,6 +118,21 @@ class OccupancyProgram:
         basis.row_status = [lower] * self.pairs.num_states + [basic] * objectives
         basis.valid = True
         self.highs.setBasis(basis)
+
+    def start_from_policies(self, policies: list[Int[np.ndarray, " S"]]) -> None:
+        """Start from the basis of the first policy that is whole and ends."""
+        for policy in policies:
+            if (policy < 0).any():
+                continue
+            if self.pairs.gamma < 1 or not never_ending_states(self.pairs, policy).any():
+                self.start_at(policy)
+                return
+
+    def _run(self) -> Outcome:
+        if np.isfinite(self.deadline):  # HiGHS counts the time of all runs together
+            left = max(0.0, self.deadline - time.monotonic())
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + left)
+        return solve_program(self.highs)
 
     def _start_from(self, before: "OccupancyProgram") -> None:
         """The other program's basis, as far as states and pairs are the same."""
@@ -131,12 +149,11 @@ class OccupancyProgram:
         start.row_status = list(start.row_status) + list(basis.row_status)[old.num_states :]
         start.valid = True
         basic = highspy.HighsBasisStatus.kBasic
-        members = sum(s == basic for s in start.col_status) + sum(
-            s == basic for s in start.row_status
-        )
+        members = [*start.col_status, *start.row_status].count(basic)
         if members == len(start.row_status):
             self.highs.setBasis(start)
 
 
 def _names(pairs: StateActions, width: int) -> list[int]:
+    """A number for each pair that is the same in every table of the model."""
     return (pairs.states[pairs.state] * width + pairs.action + 1).tolist()

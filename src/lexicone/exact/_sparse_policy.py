@@ -5,6 +5,8 @@ policy may randomise wherever the mixed policies differ. A vertex of the occupan
 randomises in at most as many states as there are floors, K−1.
 """
 
+import time
+
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
@@ -12,30 +14,32 @@ from scipy import sparse
 from lexicone.exact._highs import Outcome, build_program, solve_program
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import KEPT_FLOOR, NO_SHARE, SAME_POLICY_VALUES
 from lexicone.models._chain import Chain
 
 __all__ = ["make_sparse", "policy_from_occupancy", "policy_occupancy", "randomising_states"]
 
-_NONE = 1e-13  # of a state's visits: a pair that is taken less often is not taken
-_SMALL = 2000  # states; up to here the vertex comes from the linear program itself
-_LARGE = 20_000  # states; above, the linear program is not tried
+_PROGRAM_FIRST_STATES = 2000  # up to here the vertex comes from the linear program itself
+_PROGRAM_MOST_STATES = 20_000  # above, the linear program is not tried
+_PROGRAM_SECONDS = 120.0
 _MOST_STEPS = 40
-_NEAR = 1e-4  # of the values' scale: from here, the few states that randomise are adjusted alone
-_SECONDS = 120.0
-_ELASTIC = 1e5  # what it costs to miss a floor, against a gain of the last objective
+_NEAR_TARGET = (
+    1e-4  # of the values' size: from here, only the few states that randomise are adjusted
+)
+_COST_OF_MISSING = 1e5  # a floor, against a gain of the last objective
 
 
 def policy_from_occupancy(
-    pairs: StateActions, occupancy: Float[np.ndarray, " N"], fill: Int[np.ndarray, " S"]
+    pairs: StateActions, occupancy: Float[np.ndarray, " N"], elsewhere: Int[np.ndarray, " S"]
 ) -> Float[np.ndarray, " N"]:
-    """``π``: how probable each pair is in its state; ``fill`` says what to do in states without visits."""
+    """``π``: how probable each pair is in its state; ``elsewhere`` is what to do in states without visits."""
     if not pairs.num_states:
         return occupancy
     total = np.add.reduceat(occupancy, pairs.first)
-    seen = total > _NONE * total.max()
+    seen = total > NO_SHARE * total.max()
     share = occupancy / np.where(seen, total, 1.0)[pairs.state]
-    share[(share < _NONE) | ~seen[pairs.state]] = 0.0
-    share[fill[~seen]] = 1.0
+    share[(share < NO_SHARE) | ~seen[pairs.state]] = 0.0
+    share[elsewhere[~seen]] = 1.0
     return share / np.add.reduceat(share, pairs.first)[pairs.state]
 
 
@@ -58,6 +62,7 @@ def make_sparse(
     policy: Float[np.ndarray, " N"],
     floors: dict[int, float],
     objective: int,
+    deadline: float = np.inf,
 ) -> Float[np.ndarray, " N"]:
     """A policy with the same values that randomises in at most ``len(floors)`` states.
 
@@ -65,34 +70,39 @@ def make_sparse(
     policies. Large ones first take steps on the randomising states. With the advantages ``Q(s,n) − V(s)``
     of a policy the change of values is linear up to the change of visits; the linear program over those
     states alone has a vertex, which is the next policy, until its own values are on target. If nothing
-    succeeds, the policy stays as it is.
+    succeeds before ``deadline`` (of `time.monotonic`), the policy stays as it is.
     """
     if len(randomising_states(pairs, policy)) <= len(floors):
         return policy
     target = policy_occupancy(pairs, policy) @ pairs.reward
-    if pairs.num_states > _SMALL:
-        found = _walk(pairs, policy, target, list(floors), objective)
-        if found is not None or pairs.num_states > _LARGE:
+    if pairs.num_states > _PROGRAM_FIRST_STATES:
+        found = _step_to_vertex(pairs, policy, target, list(floors), objective, deadline)
+        if found is not None or pairs.num_states > _PROGRAM_MOST_STATES:
             return policy if found is None else found
-    return _from_program(pairs, policy, target, list(floors), objective)
+    return _from_program(pairs, policy, target, list(floors), objective, deadline)
 
 
 def _from_program(
-    pairs: StateActions, policy: np.ndarray, target: np.ndarray, kept: list[int], objective: int
+    pairs: StateActions,
+    policy: np.ndarray,
+    target: np.ndarray,
+    kept: list[int],
+    objective: int,
+    deadline: float,
 ) -> np.ndarray:
     support, rows = pairs.keep(policy > 0)
-    program = OccupancyProgram(support, time_limit=_SECONDS)
+    program = OccupancyProgram(support, min(deadline, time.monotonic() + _PROGRAM_SECONDS))
     program.start_at(support.best_by_state(policy[rows]))
-    floors = {j: target[j] - 1e-11 * max(1.0, abs(target[j])) for j in kept}
+    floors = {j: target[j] - KEPT_FLOOR * max(1.0, abs(target[j])) for j in kept}
     if program.maximize(objective, floors).outcome is not Outcome.OPTIMAL:
         return policy
     occupancy = np.zeros(pairs.num_pairs)
-    occupancy[rows] = program.occupancy
-    if (occupancy[~pairs.reached(occupancy > 1e-12)[pairs.state]] > 1e-12).any():
-        return policy  # with γ=1: a loop that nothing leads to
+    occupancy[rows] = program.occupancy()
+    if pairs.has_lone_loops(occupancy):
+        return policy
     pure = policy_from_occupancy(pairs, occupancy, pairs.best_by_state(policy))
     lost = (target - policy_occupancy(pairs, pure) @ pairs.reward) / np.maximum(1.0, np.abs(target))
-    return pure if (lost[[*kept, objective]] <= 1e-8).all() else policy
+    return pure if (lost[[*kept, objective]] <= SAME_POLICY_VALUES).all() else policy
 
 
 def _chain(pairs: StateActions, policy: np.ndarray) -> Chain:
@@ -102,20 +112,27 @@ def _chain(pairs: StateActions, policy: np.ndarray) -> Chain:
     return Chain(pick @ pairs.next, pairs.banded)
 
 
-def _walk(
-    pairs: StateActions, policy: np.ndarray, target: np.ndarray, kept: list[int], objective: int
+def _step_to_vertex(
+    pairs: StateActions,
+    policy: np.ndarray,
+    target: np.ndarray,
+    kept: list[int],
+    objective: int,
+    deadline: float,
 ) -> np.ndarray | None:
     """Vertices of the linearised problem over the randomising states, until one has the target's values."""
     several = np.isin(pairs.state, randomising_states(pairs, policy))
     among = np.flatnonzero(several & (policy > 0))
     scale = np.maximum(1.0, np.abs(target))
     current = policy
-    often: np.ndarray | None = None
+    visits: np.ndarray | None = None
     values = np.zeros((pairs.num_states, pairs.num_objectives))
     near, before = False, np.inf  # near: adjust only what is random now, as long as that helps
     for _ in range(_MOST_STEPS):
+        if time.monotonic() > deadline:
+            break
         chain = _chain(pairs, current)
-        often = chain.visits(pairs.initial, often)
+        visits = chain.visits(pairs.initial, visits)
         for k, paid in enumerate(pairs.reward.T):
             expected = np.bincount(pairs.state, current * paid, pairs.num_states)
             values[:, k] = chain.values(expected, values[:, k].copy())
@@ -125,12 +142,12 @@ def _walk(
         if len(few) <= len(kept) and off <= 1e-10 and missing[objective] <= 1e-9:
             return current
         stuck = near and off > 0.1 * before
-        near, before = len(few) <= len(kept) and 0 < off <= _NEAR and not stuck, off
+        near, before = len(few) <= len(kept) and 0 < off <= _NEAR_TARGET and not stuck, off
         free = among[np.isin(pairs.state[among], few)] if near else among
         states, group = np.unique(pairs.state[free], return_inverse=True)
         advantage = pairs.reward[free] + pairs.next[free] @ values
         advantage -= values[states][group]
-        effect = (often[states][group, None] * advantage / scale).T
+        effect = (visits[states][group, None] * advantage / scale).T
         step = _vertex(group, effect[kept], missing[kept], effect[objective])
         if step is None:
             break
@@ -149,11 +166,11 @@ def _vertex(
     table = sparse.block_array(
         [[sparse.csr_array(effect), elastic, -elastic], [members, None, None]]
     )
-    cost = np.concatenate([-gain, np.full(2 * rows, _ELASTIC)])
+    cost = np.concatenate([-gain, np.full(2 * rows, _COST_OF_MISSING)])
     side = np.concatenate([missing, np.ones(groups)])
     highs = build_program(cost, table, side, side, tolerance=1e-10)
     if solve_program(highs) is not Outcome.OPTIMAL:
         return None
     found = np.clip(np.array(highs.getSolution().col_value)[:size], 0.0, 1.0)
-    found[found < _NONE] = 0.0
+    found[found < NO_SHARE] = 0.0
     return found / np.bincount(group, found)[group]

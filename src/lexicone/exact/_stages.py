@@ -5,37 +5,22 @@ Stage i maximises ``V_i``; ``min(V_i, τ_i)`` becomes a floor for all later stag
 loses against that sum is dropped: later stages then cannot trade a rounding error for a gain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from lexicone.exact._column_generation import EXACT_GAP, ColumnGeneration
+from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._occupancy_program import Maximum, OccupancyProgram
-from lexicone.exact._policy_iteration_total import ending_policy
-from lexicone.exact._sparse_policy import make_sparse, policy_from_occupancy, policy_occupancy
-from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.exact._maximizer import Maximizer, Maximum
+from lexicone.exact._occupancy_program import OccupancyProgram
+from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_that_keeps
+from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, KEPT_FLOOR, NO_LOSS
 
-__all__ = [
-    "Method",
-    "Optimum",
-    "drop_losing_pairs",
-    "extract_policy",
-    "policy_that_keeps",
-    "solve_stages",
-]
-
-Method = Literal["lp", "columns"]
-Engine = OccupancyProgram | ColumnGeneration
-
-_EXACT = 1e-9  # of the values' scale: equal up to rounding
-_LITTLE = 1e-4  # how probable the walk is that leads to loops which are used rarely
-_LP_STATES = 20_000
-_LP_SECONDS = 60.0
-_LOSS = 1e-8  # of the values' scale: a pair that loses more at one visit is dropped
+__all__ = ["Optimum", "drop_losing_pairs", "new_maximizer", "solve_stages", "stage_plan"]
 
 
 class Optimum(NamedTuple):
@@ -49,7 +34,7 @@ class Optimum(NamedTuple):
     policy: Float[np.ndarray, " N"]
     """Probabilities of these pairs."""
     floors: dict[int, float]
-    marks: Bool[np.ndarray, " K"]
+    relevant: Bool[np.ndarray, " K"]
     """The objectives that count."""
     bound: Float[np.ndarray, " K"]
     """What ``min(V_i, τ_i)`` cannot exceed, given the objectives before; −∞ where objectives do not count."""
@@ -60,198 +45,189 @@ class Optimum(NamedTuple):
 def solve_stages(
     pairs: StateActions,
     thresholds: Float[np.ndarray, " K"],
-    method: Method,
+    method: Literal["lp", "columns"],
     *,
     break_ties: bool = False,
     gap: float = EXACT_GAP,
+    starts: Sequence[Int[np.ndarray, " M"]] = (),
+    deadline: float = np.inf,
     progress: Callable[[str], None] | None = None,
 ) -> Optimum:
-    """The stages for the K thresholds (+∞ for the last); with ``break_ties`` once more without thresholds.
+    """The optimum for the K thresholds (+∞ for the last).
 
-    All but the last stage are solved exactly, since later ones build on them; the last up to ``gap``,
-    relative to the value's size.
+    Args:
+        pairs: what policies may do.
+        thresholds: one for each objective; those of −∞ do not count.
+        method: how each stage is solved.
+        break_ties: whether each objective but the last is then maximised once more, without its threshold.
+        gap: relative to the value's size, for the last stage. All others are solved exactly, since later ones
+            build on them.
+        starts: deterministic policies of the whole model, one action per state, to start from.
+        deadline: of `time.monotonic`; then the outcome is TIME_LIMIT, with the best policy so far.
+        progress: called with a line of text now and then.
     """
-    count = pairs.num_objectives
-    plan = [(i, thresholds[i]) for i in range(count) if thresholds[i] > -np.inf]
-    main = len(plan)
-    plan += [(i, np.inf) for i in range(count - 1)] * break_ties
-    marks = np.zeros(count, dtype=bool)
-    floors: dict[int, float] = {}
-    bound, prices = np.full(count, -np.inf), np.zeros((count, count))
-    binding = np.zeros(count, dtype=bool)
-    engine: Engine | None = None
-    stage: Maximum | None = None
-    for number, (i, threshold) in enumerate(plan):
-        if progress is not None:
-            progress(f"stage {number + 1} of {len(plan)}: objective {i + 1}")
-        marks[i] = True
-        settled = restrict_to_finite(pairs, marks)
-        if settled is None:
-            marks[i] = False
-            before = policy_that_keeps(pairs, marks, floors)
-            return Optimum(Outcome.INFEASIBLE, i, *before, floors, marks, bound, prices)
-        if engine is None or settled is not engine.pairs:
-            engine = _build(method, settled, engine, progress)
-        others = {j: f for j, f in floors.items() if j != i}
-        last = number == len(plan) - 1
-        stage = _maximize(engine, i, others, threshold, gap if last else EXACT_GAP)
-        scale = max(1.0, abs(stage.value)) if np.isfinite(stage.value) else 1.0
-        enough = stage.outcome is Outcome.CAPPED or (
-            stage.outcome is Outcome.UNBOUNDED and threshold < np.inf
+    return _Stages(pairs, thresholds, method, break_ties, gap, starts, deadline, progress).run()
+
+
+def stage_plan(
+    thresholds: Float[np.ndarray, " K"], break_ties: bool
+) -> tuple[list[tuple[int, float]], int]:
+    """The objective and the threshold of each stage; and how many stages there are before ties are broken."""
+    plan = [(i, float(t)) for i, t in enumerate(thresholds) if t > -np.inf]
+    thresholded = len(plan)
+    if break_ties:
+        plan += [(i, np.inf) for i in range(len(thresholds) - 1)]
+    return plan, thresholded
+
+
+class _Stages:
+    """What the stages solved so far have decided."""
+
+    def __init__(
+        self,
+        pairs: StateActions,
+        thresholds: Float[np.ndarray, " K"],
+        method: Literal["lp", "columns"],
+        break_ties: bool,
+        gap: float,
+        starts: Sequence[Int[np.ndarray, " M"]],
+        deadline: float,
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        count = pairs.num_objectives
+        self.plan, self.thresholded = stage_plan(thresholds, break_ties)
+        self.method: Literal["lp", "columns"] = method
+        self.gap, self.starts, self.deadline, self.progress = gap, starts, deadline, progress
+        self.pairs = pairs
+        self.floors: dict[int, float] = {}
+        self.relevant = np.zeros(count, dtype=bool)
+        self.bound, self.prices = np.full(count, -np.inf), np.zeros((count, count))
+        self.binding = np.zeros(count, dtype=bool)
+        """The thresholds that are met exactly: they have a price."""
+        self.maximizer: Maximizer | None = None
+        self.last_solved: tuple[Maximizer, Maximum] | None = None
+
+    def run(self) -> Optimum:
+        """All stages; the first that cannot be solved is the last."""
+        for number, (objective, threshold) in enumerate(self.plan):
+            if self.progress is not None:
+                self.progress(f"stage {number + 1} of {len(self.plan)}: objective {objective + 1}")
+            stopped = self._stage(number, objective, threshold)
+            if stopped is not None:
+                return stopped
+        assert self.last_solved is not None
+        objective = self.plan[-1][0]
+        maximizer, policy = extract_policy(
+            *self.last_solved, self._floors_under_others(objective), objective, self.deadline
         )
-        if stage.outcome is not Outcome.OPTIMAL and not enough:
-            if pairs.gamma < 1 and stage.outcome is Outcome.INFEASIBLE:
-                stage = stage._replace(outcome=Outcome.FAILED)
-            marks[i] = stage.outcome is not Outcome.INFEASIBLE
-            before = policy_that_keeps(pairs, marks, floors)
-            return Optimum(stage.outcome, i, *before, floors, marks, bound, prices)
-        pairs = settled
-        if enough or stage.value > threshold + _EXACT * scale:
-            floors[i], bound[i], binding[i] = threshold, threshold, True
-            continue
-        if number < main:
-            bound[i] = min(threshold, stage.bound)
-            _price(prices, i, stage, others, binding)
-            binding[i] = stage.value >= threshold - _EXACT * scale
-        floors[i] = min(threshold, stage.value - (1e-11 * scale if threshold == np.inf else 0.0))
-        if last:
-            break
-        pairs = drop_losing_pairs(engine, stage)
-    assert engine is not None
-    others = {j: f for j, f in floors.items() if j != plan[-1][0]}
-    engine, found = extract_policy(engine, stage, others, plan[-1][0])
-    return Optimum(Outcome.OPTIMAL, count - 1, engine.pairs, found, floors, marks, bound, prices)
+        return self._optimum(Outcome.OPTIMAL, len(self.relevant) - 1, (maximizer.pairs, policy))
+
+    def _stage(self, number: int, objective: int, threshold: float) -> Optimum | None:
+        """Maximise one objective and keep what was reached; the end of all stages if that fails."""
+        last = number == len(self.plan) - 1
+        self.relevant[objective] = True
+        usable = restrict_to_finite(self.pairs, self.relevant)
+        if usable is None:
+            return self._stop(Outcome.INFEASIBLE, objective)
+        maximizer = self._maximizer_for(usable)
+        floors = self._floors_under_others(objective)
+        cap = np.inf
+        if threshold < np.inf:
+            cap = threshold + 10 * EQUAL_VALUES * max(1.0, abs(threshold))
+        found = maximizer.maximize(objective, floors, cap, self.gap if last else EXACT_GAP)
+        enough = found.outcome is Outcome.CAPPED or (
+            found.outcome is Outcome.UNBOUNDED and threshold < np.inf
+        )
+        if found.outcome is Outcome.TIME_LIMIT:
+            return self._cut_short(number, found)
+        if found.outcome is not Outcome.OPTIMAL and not enough:
+            never = self.pairs.gamma < 1 and found.outcome is Outcome.INFEASIBLE
+            return self._stop(Outcome.FAILED if never else found.outcome, objective)
+        self.pairs = usable
+        self.last_solved = maximizer, found
+        scale = max(1.0, abs(found.value)) if np.isfinite(found.value) else 1.0
+        if enough or found.value > threshold + EQUAL_VALUES * scale:
+            self.floors[objective] = self.bound[objective] = threshold
+            self.binding[objective] = True
+            return None
+        if number < self.thresholded:
+            self.bound[objective] = min(threshold, found.bound)
+            self._price(objective, found, floors)
+            self.binding[objective] = found.value >= threshold - EQUAL_VALUES * scale
+        room = KEPT_FLOOR * scale if threshold == np.inf else 0.0
+        self.floors[objective] = min(threshold, found.value - room)
+        if not last:
+            self.pairs = drop_losing_pairs(maximizer, found)
+        return None
+
+    def _maximizer_for(self, pairs: StateActions) -> Maximizer:
+        if self.maximizer is None:
+            self.maximizer = new_maximizer(self.method, pairs, self.deadline, self.progress)
+            self.maximizer.start_from_policies(
+                [pairs.numbers_of(actions[pairs.states]) for actions in self.starts]
+            )
+        elif self.maximizer.pairs is not pairs:
+            self.maximizer = self.maximizer.restricted(pairs)
+        return self.maximizer
+
+    def _floors_under_others(self, objective: int) -> dict[int, float]:
+        return {j: f for j, f in self.floors.items() if j != objective}
+
+    def _price(self, objective: int, found: Maximum, floors: dict[int, float]) -> None:
+        """Multipliers of met thresholds; a kept maximum l in between moves with τ_j itself, by ``prices[j,l]``."""
+        kept = [j for j in floors if not self.binding[j]]
+        for j in floors:
+            if self.binding[j]:
+                indirect = sum(found.weights[m] * self.prices[j, m] for m in kept)
+                self.prices[j, objective] = found.weights[j] - indirect
+
+    def _stop(self, outcome: Outcome, objective: int) -> Optimum:
+        """The stage has no maximum: some policy that keeps what the stages before have decided."""
+        self.relevant[objective] = outcome is not Outcome.INFEASIBLE
+        kept = policy_that_keeps(self.pairs, self.relevant, self.floors, self.deadline)
+        return self._optimum(outcome, objective, kept)
+
+    def _cut_short(self, number: int, found: Maximum) -> Optimum:
+        """The time is over: the best policy of this stage, or of the one before if this one has none yet."""
+        objective, threshold = self.plan[number]
+        maximizer, best = self.maximizer, found
+        if np.isnan(found.value) and self.last_solved is not None:
+            maximizer, best = self.last_solved
+        assert maximizer is not None
+        policy = policy_of(maximizer, best, self._floors_under_others(objective))
+        if number < self.thresholded:
+            self.bound[objective] = min(threshold, found.bound)
+            self.bound[objective + 1 :] = np.inf
+        return self._optimum(Outcome.TIME_LIMIT, objective, (maximizer.pairs, policy))
+
+    def _optimum(
+        self, outcome: Outcome, objective: int, policy: tuple[StateActions, np.ndarray]
+    ) -> Optimum:
+        return Optimum(
+            outcome, objective, *policy, self.floors, self.relevant, self.bound, self.prices
+        )
 
 
-def _build(
-    method: Method,
+def new_maximizer(
+    method: Literal["lp", "columns"],
     pairs: StateActions,
-    before: Engine | None,
-    progress: Callable[[str], None] | None,
-) -> Engine:
+    deadline: float = np.inf,
+    progress: Callable[[str], None] | None = None,
+) -> Maximizer:
+    """The linear program as a whole, or column generation."""
     if method == "lp":
-        return OccupancyProgram(pairs, before if isinstance(before, OccupancyProgram) else None)
-    return ColumnGeneration(
-        pairs, before if isinstance(before, ColumnGeneration) else None, progress
-    )
+        return OccupancyProgram(pairs, deadline)
+    return ColumnGeneration(pairs, deadline, progress)
 
 
-def _maximize(
-    engine: Engine, objective: int, floors: dict[int, float], threshold: float, gap: float
-) -> Maximum:
-    if isinstance(engine, OccupancyProgram):
-        return engine.maximize(objective, floors)
-    cap = threshold + 10 * _EXACT * max(1.0, abs(threshold)) if threshold < np.inf else np.inf
-    return engine.maximize(objective, floors, cap, gap)
-
-
-def drop_losing_pairs(engine: Engine, stage: Maximum) -> StateActions:
-    """Only pairs that lose nothing against the stage's weighted sum can keep its value."""
-    pairs = engine.pairs
-    scale = max(1.0, np.abs(stage.values).max(initial=0.0))
-    if not stage.bound - stage.value <= _EXACT * scale:
+def drop_losing_pairs(maximizer: Maximizer, maximum: Maximum) -> StateActions:
+    """Only pairs that lose nothing against the maximum's weighted sum can keep its value."""
+    pairs, values = maximizer.pairs, maximum.state_values
+    scale = max(1.0, np.abs(values).max(initial=0.0))
+    if not maximum.bound - maximum.value <= EQUAL_VALUES * scale:
         return pairs
-    gain = pairs.reward @ stage.weights + pairs.next @ stage.values
-    keep = gain >= stage.values[pairs.state] - _LOSS * scale
+    gain = pairs.reward @ maximum.weights + pairs.next @ values
+    keep = gain >= values[pairs.state] - NO_LOSS * scale
     keep[pairs.best_by_state(gain)] = True
-    if isinstance(engine, OccupancyProgram):
-        keep |= engine.occupancy > _EXACT
+    keep |= maximizer.needed_pairs()
     return pairs.keep(keep, pairs.reached(keep))[0]
-
-
-def _price(
-    prices: np.ndarray, i: int, stage: Maximum, floors: dict[int, float], binding: np.ndarray
-) -> None:
-    """Multipliers of met thresholds; a kept maximum l in between moves with τ_j itself, by ``prices[j,l]``."""
-    kept = [j for j in floors if not binding[j]]
-    for j in floors:
-        if binding[j]:
-            prices[j, i] = stage.weights[j] - sum(stage.weights[m] * prices[j, m] for m in kept)
-
-
-def extract_policy(
-    engine: Engine, stage: Maximum | None, floors: dict[int, float], objective: int
-) -> tuple[Engine, Float[np.ndarray, " N"]]:
-    """The policy of a stage that was solved, which randomises in few states; and the engine with its pairs."""
-    engine, stage = _with_loops_on_the_way(engine, stage, floors, objective)
-    return engine, make_sparse(engine.pairs, _policy(engine, stage, floors), floors, objective)
-
-
-def _with_loops_on_the_way(
-    engine: Engine, stage: Maximum | None, floors: dict[int, float], objective: int
-) -> tuple[Engine, Maximum | None]:
-    """The same optimum from the whole linear program, if columns use loops that none of their policies comes by (γ=1).
-
-    Its vertices mostly run through loops that are on the way.
-    """
-    pairs = engine.pairs
-    if isinstance(engine, OccupancyProgram) or pairs.gamma < 1 or pairs.num_states > _LP_STATES:
-        return engine, stage
-    occupancy = engine.occupancy()
-    if not (occupancy[~pairs.reached(occupancy > 1e-12)[pairs.state]] > 1e-12).any():
-        return engine, stage
-    program = OccupancyProgram(pairs, time_limit=_LP_SECONDS)
-    program.start_at(engine.last)
-    again = program.maximize(objective, floors)
-    return (program, again) if again.outcome is Outcome.OPTIMAL else (engine, stage)
-
-
-def policy_that_keeps(
-    pairs: StateActions, marks: np.ndarray, floors: dict[int, float]
-) -> tuple[StateActions, np.ndarray]:
-    """Some policy that keeps the floors of the stages that were solved; the first pairs if there is none."""
-    settled = restrict_to_finite(pairs, marks) if marks.any() else None
-    if settled is None:
-        first = np.zeros(pairs.num_pairs)
-        first[pairs.first] = 1.0
-        return pairs, first
-    columns = ColumnGeneration(settled)
-    columns.reach(floors)
-    return settled, _policy(columns, None, floors)
-
-
-def _policy(engine: Engine, stage: Maximum | None, floors: dict[int, float]) -> np.ndarray:
-    """The policy of the engine's last occupancy; elsewhere what is best for the stage's weighted sum, or ends."""
-    pairs = engine.pairs
-    if isinstance(engine, ColumnGeneration):
-        occupancy, fill = engine.occupancy(), engine.last
-    else:
-        occupancy, fill = engine.occupancy, ending_policy(pairs)
-        if pairs.gamma < 1 and stage is not None:
-            fill = pairs.best_by_state(pairs.reward @ stage.weights + pairs.next @ stage.values)
-    if pairs.gamma == 1:
-        occupancy = connect(pairs, occupancy, floors)
-    return policy_from_occupancy(pairs, occupancy, fill)
-
-
-def connect(
-    pairs: StateActions, occupancy: Float[np.ndarray, " N"], floors: dict[int, float]
-) -> Float[np.ndarray, " N"]:
-    """Without the loops that nothing leads to, which are a limit of policies but not part of one (γ=1).
-
-    If the floors need such loops, a little of the even walk over all pairs leads to them, and they are used
-    as much longer as it takes to keep the floors; only the last objective then pays for the walk.
-    """
-    reached = pairs.reached(occupancy > 1e-12)[pairs.state]
-    near, loops = np.where(reached, occupancy, 0.0), np.where(reached, 0.0, occupancy)
-    if not (loops > 1e-12).any():
-        return near
-    needed = np.array(list(floors.values()))
-    returns = pairs.reward[:, list(floors)]
-    if (near @ returns >= needed - _EXACT * np.maximum(1.0, np.abs(needed))).all():
-        return near
-    start = (1 - _LITTLE) * near + _LITTLE * policy_occupancy(pairs, _even_walk(pairs))
-    short, gain = needed - start @ returns, loops @ returns
-    times = max((s / g for s, g in zip(short, gain, strict=True) if s > 0 and g > 0), default=0.0)
-    return start + times * loops if (times * gain >= short - _EXACT).all() else near
-
-
-def _even_walk(pairs: StateActions) -> np.ndarray:
-    """Every action with the same probability; to stay as well, if the walk would not end otherwise."""
-    moves = (pairs.action != STAY).astype(float)
-    ends = (moves > 0) & pairs.can_end
-    goal = np.zeros(pairs.num_states, dtype=bool)
-    goal[pairs.state[ends]] = True
-    if not pairs.closure(moves > 0, goal, forward=False).all():
-        moves = np.ones(pairs.num_pairs)
-    return moves / np.bincount(pairs.state, moves)[pairs.state]

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from lexicone.exact._tolerances import NO_CHANCE
+from lexicone.exact._tolerances import NO_CHANCE, NO_VISITS
 from lexicone.models._chain import factorises_well
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import reachable
@@ -129,9 +129,21 @@ class StateActions:
         """Whether the episode may end with this pair (with γ<1: every pair)."""
         return np.asarray(self.next.sum(axis=1)).ravel() < 1 - NO_CHANCE
 
+    def numbers_of(self, actions: Int[np.ndarray, " S"]) -> Int[np.ndarray, " S"]:
+        """The pair of each state with that action; −1 where there is none."""
+        width = 2 + max(int(actions.max(initial=0)), int(self.action.max(initial=0)))
+        number = np.full((self.num_states, width), -1)
+        number[self.state, self.action + 1] = np.arange(self.num_pairs)
+        return number[np.arange(self.num_states), actions + 1]
+
     def reached(self, pairs: Bool[np.ndarray, " N"]) -> Bool[np.ndarray, " S"]:
         """The states that those pairs lead to from the start."""
         return self.closure(pairs, self.initial > 0, forward=True)
+
+    def has_lone_loops(self, occupancy: Float[np.ndarray, " N"]) -> bool:
+        """Whether it uses pairs that it does not come to from the start: possible with γ=1 alone."""
+        reached = self.reached(occupancy > NO_VISITS)
+        return bool((occupancy[~reached[self.state]] > NO_VISITS).any())
 
     def closure(
         self, pairs: Bool[np.ndarray, " N"], marked: Bool[np.ndarray, " S"], forward: bool

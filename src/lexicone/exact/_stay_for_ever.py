@@ -1,4 +1,4 @@
-"""To stay for ever (γ=1): turning the pair to stay back into actions.
+"""To stay for ever (γ=1): from pairs that stay back to actions.
 
 A state where an optimal policy stays lies in a region that can be walked through for ever at no cost.
 One stationary policy can do that only if the part where it stays is not also a part that it leaves.
@@ -16,6 +16,7 @@ from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_iteration_total import ending_policy
 from lexicone.exact._sparse_policy import policy_from_occupancy, policy_occupancy
 from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.exact._tolerances import SAME_POLICY_VALUES
 from lexicone.models._chain import Chain, shares_of_time
 from lexicone.models._reachability import strong_components
 
@@ -26,7 +27,7 @@ class WithoutStays(NamedTuple):
     """A policy of actions."""
 
     pairs: StateActions
-    """The pairs without those to stay."""
+    """Without those that stay."""
     policy: Float[np.ndarray, " N"]
     stay: Float[np.ndarray, " S"] | None
     """With which probability to stay on from here, at each visit; None if the policy alone does it."""
@@ -37,9 +38,9 @@ def replace_stays(
     policy: Float[np.ndarray, " N"],
     floors: dict[int, float],
     objective: int,
-    marks: Bool[np.ndarray, " K"],
+    relevant: Bool[np.ndarray, " K"],
 ) -> WithoutStays:
-    """Replace the pair to stay by actions that keep to a part of the region that is never left: a home.
+    """Replace the pairs that stay by actions that keep to a part of the region that is never left: a home.
 
     If the policy also leaves from wherever it could stay, the linear program looks for another optimum
     that stays only in parts that this one does not leave, or that always stays where it can. If there is
@@ -53,12 +54,12 @@ def replace_stays(
     staying[~used] = 0.0
     if not staying.any():
         return WithoutStays(plain, _filled(plain, policy[rows]), None)
-    anywhere = stay_regions(plain, marks)
+    anywhere = stay_regions(plain, relevant)
     moving = (policy[rows] > 0) & used[plain.state]
     leaves = np.zeros(plain.num_states, dtype=bool)
     leaves[plain.state[moving & ~anywhere[1]]] = True
     through = plain.closure(moving, leaves, forward=False)
-    region, home = stay_regions(plain, marks, within=~through)
+    region, home = stay_regions(plain, relevant, within=~through)
     if (staying[region < 0] > 0).any():
         found = None
         if objective in floors:
@@ -72,17 +73,17 @@ def replace_stays(
     shares = np.where((region >= 0)[plain.state], 0.0, policy[rows])
     for number in range(region.max(initial=-1) + 1):
         members = np.flatnonzero(home & (region[plain.state] == number))
-        shares[members] = _for_ever(plain, members, marks)
+        shares[members] = _circulate(plain, members, relevant)
     return WithoutStays(plain, _filled(plain, shares), None)
 
 
-def _for_ever(pairs: StateActions, members: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def _circulate(pairs: StateActions, members: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """What to do in a region that is never left: the first pairs if it pays nothing, else what gains.
 
     A circulation with positive gains may keep to a part of the region, or to several. A little of
     the even walk over all pairs connects them and leaves the gains positive.
     """
-    reward = pairs.reward[members][:, marks]
+    reward = pairs.reward[members][:, relevant]
     states, column = np.unique(pairs.state[members], return_inverse=True)
     if not reward.any():
         first = np.zeros(len(members))
@@ -122,8 +123,8 @@ def occupancy_for_ever(
         pick = sparse.csr_array(
             (policy[rows], (number[pairs.state[rows]], np.arange(len(rows)))), shape=shape
         )
-        often = Chain(pick @ inner).visits(pairs.initial[passing])
-        total[rows] = policy[rows] * often[number[pairs.state[rows]]]
+        visits = Chain(pick @ inner).visits(pairs.initial[passing])
+        total[rows] = policy[rows] * visits[number[pairs.state[rows]]]
     return total
 
 
@@ -142,11 +143,13 @@ def _stay_at_home(
     others = {j: f for j, f in floors.items() if j != objective}
     stage = program.maximize(objective, others)
     target = floors[objective]
-    if stage.outcome is not Outcome.OPTIMAL or stage.value < target - 1e-8 * max(1.0, abs(target)):
+    if stage.outcome is not Outcome.OPTIMAL or stage.value < target - SAME_POLICY_VALUES * max(
+        1.0, abs(target)
+    ):
         return None
     policy = np.zeros(pairs.num_pairs)
-    occupancy = program.occupancy
-    if (occupancy[~fewer.reached(occupancy > 1e-12)[fewer.state]] > 1e-12).any():
+    occupancy = program.occupancy()
+    if fewer.has_lone_loops(occupancy):
         return None
     policy[rows] = policy_from_occupancy(fewer, occupancy, ending_policy(fewer))
     return policy

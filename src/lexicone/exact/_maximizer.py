@@ -1,0 +1,86 @@
+"""One stage: maximise an objective over the policies that keep floors under others; what every method has in common."""
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from lexicone.exact._highs import Outcome
+from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import EXACT_GAP
+
+__all__ = ["Maximizer", "Maximum", "upper_bound"]
+
+
+class Maximum(NamedTuple):
+    """The maximum of one objective over the policies that keep the floors."""
+
+    outcome: Outcome
+    value: float
+    """NaN if no policy that keeps the floors was found."""
+    bound: float
+    """No policy that keeps the floors has more."""
+    weights: Float[np.ndarray, " K"]
+    """1 for the objective itself, the multiplier of its floor for each of the others."""
+    state_values: Float[np.ndarray, " S"]
+    """Of the weighted sum, in each state, under the policies that are best for it."""
+
+
+@runtime_checkable
+class Maximizer(Protocol):
+    """A method of maximising: the linear program as a whole, or column generation.
+
+    Maxima that are asked for one after the other start from each other.
+    """
+
+    pairs: StateActions
+    is_vertex: bool
+    """Whether `occupancy` is a vertex of the linear program."""
+
+    def maximize(
+        self,
+        objective: int,
+        floors: dict[int, float],
+        cap: float = np.inf,
+        gap: float = EXACT_GAP,
+    ) -> Maximum:
+        """Maximise one objective given floors under others.
+
+        It may stop (CAPPED) where the value exceeds ``cap``, or (OPTIMAL) where the bound is nearer than ``gap``
+        times the value's size.
+        """
+        ...
+
+    def occupancy(self) -> Float[np.ndarray, " N"]:
+        """Of the last maximum."""
+        ...
+
+    def needed_pairs(self) -> Bool[np.ndarray, " N"]:
+        """The pairs without which the last maximum cannot be had."""
+        ...
+
+    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+        """The pair to take in each state that the last maximum does not visit."""
+        ...
+
+    def start_from_policies(self, policies: list[Int[np.ndarray, " S"]]) -> None:
+        """Use deterministic policies, one pair per state (−1: none), for a first maximum that comes sooner."""
+        ...
+
+    def restricted(self, pairs: StateActions) -> "Maximizer":
+        """The same method for some of the pairs, which starts from what was found here."""
+        ...
+
+
+def upper_bound(
+    pairs: StateActions, weights: np.ndarray, values: np.ndarray, floors: dict[int, float]
+) -> float:
+    """What no policy that keeps the floors can exceed, from any weights ≥ 0 and values whatsoever.
+
+    Where a pair beats the values by δ > 0, at most δ more can be gained at each visit: ``δ/(1−γ)`` in
+    all. With γ=1 there is no such limit on visits, and δ is taken for rounding.
+    """
+    gain = pairs.reward @ weights + pairs.next @ values - values[pairs.state]
+    slip = max(float(gain.max(initial=0.0)), 0.0)
+    slip *= pairs.initial.sum() / (1 - pairs.gamma) if pairs.gamma < 1 else 1.0
+    return float(pairs.initial @ values + slip - sum(weights[j] * f for j, f in floors.items()))

@@ -1,0 +1,182 @@
+"""From what was found on scaled state–action pairs to a `Solution` of the model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from lexicone.exact._deterministic import DeterministicOptimum
+from lexicone.exact._highs import Outcome
+from lexicone.exact._solution import Policies, Solution, Status
+from lexicone.exact._stages import Optimum
+from lexicone.exact._state_actions import STAY, StateActions
+from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.order import Order
+
+__all__ = ["Report", "reward_scale"]
+
+
+def reward_scale(mdp: MDP) -> Float[np.ndarray, " K"]:
+    """The largest reward of each objective, up to its sign, that can come up; 1 if there is none."""
+    states = mdp.reachable() & ~mdp.terminal
+    size = np.abs(mdp.expected_reward[states]).max(axis=(0, 1), initial=0.0)
+    return np.where(size > 0, size, 1.0)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was asked, for the report of what was found."""
+
+    mdp: MDP
+    order: Order
+    gamma: float
+    tolerance: float
+    scale: Float[np.ndarray, " K"]
+
+    def stochastic(self, found: Optimum, method: str) -> Solution:
+        """From pairs to actions, from scaled to real rewards."""
+        pairs, shares, stay = found.pairs, found.policy, None
+        cut_short = found.outcome is Outcome.TIME_LIMIT
+        if self.gamma == 1:
+            floors = (
+                {} if cut_short else found.floors
+            )  # without floors no other optimum is looked for
+            last = max(floors, default=0)
+            done = replace_stays(pairs, shares, floors, last, found.relevant)
+            if done.stay is None:
+                pairs, shares = done.pairs, done.policy
+            else:
+                stay = np.zeros(self.mdp.num_states)
+                stay[pairs.states] = done.stay
+        occupancy = occupancy_for_ever(pairs, shares)
+        policy = self.policy_table(pairs, shares)
+        if stay is None and self.gamma == 1:
+            values = evaluate(self.mdp, policy, self.gamma)
+        else:
+            values = (occupancy @ pairs.reward) * self.scale
+        bound = found.bound * self.scale
+        if found.outcome is not Outcome.OPTIMAL and not cut_short:
+            bound[found.objective :] = np.inf
+        status, message = _STATUS[found.outcome]
+        missing = self._missing(values, bound)
+        if status is Status.OPTIMAL and missing is not None:
+            status, message = _STATUS[Outcome.FAILED]
+            if self.gamma == 1:
+                status, message = Status.SUPREMUM, _SUPREMUM
+        elif status is Status.OPTIMAL and stay is not None:
+            status, message = Status.NEEDS_MEMORY, _NEEDS_MEMORY
+        proven = found.outcome is not Outcome.OPTIMAL or missing is None
+        concerned = found.objective if proven or missing is None else missing
+        return self._solution(
+            status=status,
+            message=message.format(self._label(concerned)),
+            values=values,
+            policy=policy,
+            occupancy=self._by_state(pairs, occupancy),
+            prices=(found.prices * self.scale / self.scale[:, None])[:-1] + 0.0,
+            bound=bound,
+            stay=stay,
+            policies="stochastic",
+            method=method,
+        )
+
+    def deterministic(self, pairs: StateActions, best: DeterministicOptimum) -> Solution:
+        """The same for one pair per state."""
+        shares = np.zeros(pairs.num_pairs)
+        shares[best.policy] = 1.0
+        policy = self.policy_table(pairs, shares)
+        status, message = _STATUS[best.outcome]
+        return self._solution(
+            status=status,
+            message=message.format(self._label(best.objective)),
+            values=evaluate(self.mdp, policy, self.gamma),
+            policy=policy,
+            occupancy=self._by_state(pairs, occupancy_for_ever(pairs, shares)),
+            prices=np.full((len(self.order) - 1, len(self.order)), np.nan),
+            bound=best.bound * self.scale,
+            stay=None,
+            policies="deterministic",
+            method="branch and bound",
+        )
+
+    def ended(self, policies: Policies) -> Solution:
+        """Every episode starts in a terminal state: there is nothing to decide."""
+        policy = np.zeros((self.mdp.num_states, self.mdp.num_actions))
+        policy[:, 0] = 1.0
+        values = np.zeros(len(self.order))
+        return self._solution(
+            status=Status.OPTIMAL,
+            message="optimal: every episode starts in a terminal state",
+            values=values,
+            policy=policy,
+            occupancy=np.zeros_like(policy),
+            prices=np.zeros((len(self.order) - 1, len(self.order))),
+            bound=np.array(Order(self.order.thresholds).key(values)),
+            stay=None,
+            policies=policies,
+            method="none",
+        )
+
+    def policy_table(self, pairs: StateActions, shares: np.ndarray) -> np.ndarray:
+        """Probabilities of pairs as a policy ``[S,A]``; action 0 where nothing was decided."""
+        policy = self._by_state(pairs, shares)
+        policy[policy.sum(axis=1) == 0, 0] = 1.0
+        return policy / policy.sum(axis=1, keepdims=True)
+
+    def _by_state(self, pairs: StateActions, numbers: np.ndarray) -> np.ndarray:
+        table = np.zeros((self.mdp.num_states, self.mdp.num_actions))
+        moves = pairs.action != STAY
+        table[pairs.states[pairs.state[moves]], pairs.action[moves]] = numbers[moves]
+        return table
+
+    def _missing(self, values: np.ndarray, bound: np.ndarray) -> int | None:
+        """The first objective whose value is not proven to the tolerance."""
+        key = np.asarray(Order(self.order.thresholds).key(values))
+        size = np.where(np.isfinite(key), np.maximum(1.0, np.abs(key)), 1.0)
+        short = ~(key >= bound - self.tolerance * size)
+        return int(np.argmax(short)) if short.any() else None
+
+    def _label(self, objective: int) -> str:
+        names = self.order.names or self.mdp.objective_names
+        return f"objective {objective + 1}" + (f" ({names[objective]})" if names else "")
+
+    def _solution(self, *, values: np.ndarray, **rest: Any) -> Solution:
+        limits = np.array(self.order.thresholds)
+        slack = self.tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 1.0)
+        return Solution(
+            values=values,
+            key=np.asarray(self.order.key(values)),
+            satisfied=values[:-1] >= limits - slack,
+            order=self.order,
+            gamma=self.gamma,
+            **rest,
+        )
+
+
+_STATUS = {
+    Outcome.OPTIMAL: (Status.OPTIMAL, "optimal"),
+    Outcome.UNBOUNDED: (
+        Status.UNBOUNDED,
+        "{} can be made as large as one likes without loss of anything more important",
+    ),
+    Outcome.INFEASIBLE: (
+        Status.DIVERGENT,
+        "{} has no finite total: every policy that keeps what is more important pays for it for ever, "
+        "from some start and with positive probability, or goes round for ever in a loop whose rewards cancel",
+    ),
+    Outcome.TIME_LIMIT: (
+        Status.LIMIT,
+        "the search was cut short at {}: this is the best policy found so far",
+    ),
+    Outcome.FAILED: (
+        Status.FAILED,
+        "the linear program for {} could not be solved to the tolerance",
+    ),
+}
+_SUPREMUM = (
+    "no policy attains the bound on {}: the nearer, the more rarely and the longer it uses a loop"
+)
+_NEEDS_MEMORY = "optimal, but not by the policy alone: where `stay` says so, stop following it and stay for ever"

@@ -1,0 +1,80 @@
+"""What `solve` returns: the best policy with its proof, and how the search ended."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from lexicone.order import Order
+
+__all__ = ["Policies", "Solution", "Status"]
+
+Policies = Literal["stochastic", "deterministic"]
+
+
+class Status(StrEnum):
+    """How `solve` ended."""
+
+    OPTIMAL = "optimal"
+    UNBOUNDED = "unbounded"
+    """An objective that nothing limits can be made as large as one likes (γ=1)."""
+    DIVERGENT = "divergent"
+    """Every policy that keeps what is more important pays for an objective for ever: it is −∞ (γ=1).
+    Loops whose rewards cancel count as no better, nor does a loop that gains from another start make up for it."""
+    SUPREMUM = "supremum"
+    """``bound`` is approached, but no policy attains it: the nearer, the rarer and longer a loop is
+    used (γ=1). The policy is one that comes near."""
+    NEEDS_MEMORY = "needs memory"
+    """Optimal, but not by a stationary policy alone: see `Solution.stay` (γ=1)."""
+    LIMIT = "limit"
+    """The time limit, or the most nodes of a search for a deterministic policy: the best policy so far, and a bound."""
+    FAILED = "failed"
+    """The linear program could not be solved to the tolerance."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solution:
+    """The best policy of a model, as `solve` found it."""
+
+    status: Status
+    message: str
+    """The status in a sentence, with the objective's name."""
+    values: Float[np.ndarray, " K"]
+    """The expected returns of `policy` (with `stay`, if there is one)."""
+    key: Float[np.ndarray, " keys"]
+    """``order.key(values)``."""
+    policy: Float[np.ndarray, "S A"]
+    """One stationary policy; it randomises in at most K−1 states that it visits, unless it stays in a
+    loop that pays for ever, or the time was over."""
+    occupancy: Float[np.ndarray, "S A"]
+    """The expected discounted number of times that each action is taken; ∞ where it stays for ever."""
+    satisfied: Bool[np.ndarray, " K-1"]
+    """Which thresholds are met, up to the tolerance."""
+    prices: Float[np.ndarray, "K-1 K"]
+    """``prices[j,i]``: what one more unit of threshold j costs of objective i > j (0 where j is not met)."""
+    bound: Float[np.ndarray, " K"]
+    """From the duals: no policy whose key equals this one's up to i−1 has more than ``bound[i]`` there."""
+    stay: Float[np.ndarray, " S"] | None
+    """With status "needs memory", and sometimes "limit": with this probability, decided anew at each visit, stop
+    following `policy` and walk for ever where that costs nothing. None otherwise."""
+    order: Order
+    gamma: float
+    policies: Policies
+    method: str
+    """"lp", "columns" or "branch and bound"."""
+    criterion: str = "expected"
+
+    @property
+    def gap(self) -> Float[np.ndarray, " K"]:
+        """``bound − key``, objective by objective: what is left unproven."""
+        key = self.key[: len(self.order)]
+        same = (self.bound == key) | (key == np.inf)
+        return np.where(same, 0.0, np.where(same, 0.0, self.bound) - np.where(same, 0.0, key))
+
+    @property
+    def randomises(self) -> list[int]:
+        """The states in which the policy chooses at random, of those that it visits."""
+        taken = (self.policy > 0) & (self.occupancy > 0)
+        return np.flatnonzero(taken.sum(axis=1) > 1).tolist()
