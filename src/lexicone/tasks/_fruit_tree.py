@@ -25,10 +25,16 @@ def fruit_tree(
 ) -> MDP:
     """A tree with ``2^depth`` fruits; actions are Left and Right; a fruit is paid on arrival.
 
-    By default the fruits of mo-gymnasium's table (depth 5, 6 or 7, six nutrients). ``seed`` gives
-    random fruits instead, ``num_objectives`` non-negative numbers of length 10 each, for any
-    depth; ``fruits`` are your own, ``[2^depth, K]``. ``objectives`` lists which columns to keep,
-    most important first. States are numbered in heap order: the children of i are 2i+1 and 2i+2.
+    By default the fruits of mo-gymnasium's table (depth 5, 6 or 7, six nutrients). States are
+    numbered in heap order: the children of i are 2i+1 and 2i+2.
+
+    Args:
+        depth: how many times to turn left or right.
+        fruits: your own, ``[2^depth, K]``, from left to right.
+        seed: random fruits instead, non-negative and of length 10 each; these
+            are there for any depth.
+        num_objectives: the numbers of a random fruit.
+        objectives: which columns to keep, most important first.
     """
     check_range("depth", depth, 1)
     names: tuple[str, ...] | None = None

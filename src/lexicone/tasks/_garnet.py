@@ -19,8 +19,15 @@ def garnet(
 ) -> MDP:
     """Each state and action has different random successors and random rewards in [0, 1).
 
-    Probabilities are the gaps between sorted uniform numbers. The last ``terminal_states`` states
-    are terminal; episodes start in state 0.
+    Probabilities are the gaps between sorted uniform numbers. Episodes start in state 0.
+
+    Args:
+        num_states: S.
+        num_actions: A, in every state.
+        num_successors: how many different states may follow an action.
+        num_objectives: K.
+        terminal_states: how many states, the last ones, end an episode.
+        seed: of all that is random.
     """
     sizes = {
         "num_states": num_states,

@@ -20,10 +20,18 @@ def grid(
 ) -> MDP:
     """From the top left to the bottom right corner of ``rows × columns`` tiles.
 
-    Objectives 1 … K−1 are hazards: each kind covers a random part ``density`` of the tiles and
-    costs a random amount in [0, 1) on arrival. Objective K is time: −1 for each step. With
-    probability ``slip`` the agent moves to a side of where it meant to go, either with one half;
-    moves off the grid stay in place.
+    Objectives 1 … K−1 are hazards: each kind covers a random part of the tiles and costs a random
+    amount in [0, 1) on arrival. Objective K is time: −1 for each step. Moves off the grid stay in
+    place.
+
+    Args:
+        rows: of tiles.
+        columns: of tiles; as many as rows if not given.
+        num_objectives: K.
+        slip: with this probability the agent moves to a side of where it meant
+            to go, either with one half.
+        density: the part of the tiles that each hazard covers.
+        seed: of all that is random.
     """
     columns = rows if columns is None else columns
     if rows < 1 or columns < 1 or rows * columns < 2:

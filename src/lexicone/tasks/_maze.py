@@ -111,11 +111,19 @@ def maze(
     - ``"tiles+goal"``: both (the primary objective of the paper's experiment 1);
     - ``"time"``: −1, but 0 at G (its secondary objective, and the variant R₁′ of its appendix).
 
-    ``objectives`` lists them in order of importance. Three lists have names: ``"endpoint"`` is
-    (goal, tiles), ``"path"`` is (tiles+goal, time), ``"endpoint-time"`` is (time, tiles). A
-    function ``f(from, action, to) -> float`` of tiles (`Tile`) is an objective too; a mapping gives
-    them names. With probability ``slip`` the agent moves to a side of where it meant to go,
-    either with one half.
+    Three lists of objectives have names: ``"endpoint"`` is (goal, tiles), ``"path"`` is
+    (tiles+goal, time), ``"endpoint-time"`` is (time, tiles).
+
+    Args:
+        drawing: a name, or a text with a line for each row (`parse_maze`).
+        objectives: one of these lists, or your own in order of importance.
+            A function ``f(from, action, to) -> float`` of tiles (`Tile`) is an
+            objective too; a mapping gives them names.
+        high_penalty: the reward of a tile H.
+        low_penalty: that of a tile h.
+        goal_reward: that of G.
+        slip: with this probability the agent moves to a side of where it meant
+            to go, either with one half.
     """
     rows = parse_maze(drawing)
     grid = np.array([list(row) for row in rows])

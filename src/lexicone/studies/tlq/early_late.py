@@ -28,6 +28,7 @@ from lexicone.studies.tlq.cells import (
     slack_rules,
     walk,
 )
+from lexicone.studies.tlq.settings import Tlq
 from lexicone.tasks import Tile, maze
 
 __all__ = [
@@ -144,7 +145,7 @@ class Attempt(NamedTuple):
     """Those that leave the natural policy open."""
 
 
-def claim_early_late(config: Any, watch: Watch) -> Finding:
+def claim_early_late(config: Tlq, watch: Watch) -> Finding:
     """What each preset does with the numbers of the natural policy, and a sweep around it."""
     attempts = {
         (task.label, name): attempt(task, name)

@@ -8,7 +8,6 @@ With R=1 absolute slack needs ``γ(1−γ²) ≤ δ`` to leave (1,0) by it and `
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from lexicone.studies.tlq.cells import (
     sweep,
     walk,
 )
+from lexicone.studies.tlq.settings import Tlq
 from lexicone.tasks import maze
 
 __all__ = ["GOLDEN", "ROUTE", "boundary", "claim_goal", "claim_other_reward", "claim_undiscounted"]
@@ -41,7 +41,7 @@ GAMMAS = (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 UNCLIPPED = preset("gabor", update=optimal)
 
 
-def claim_goal(config: Any, watch: Watch) -> Finding:
+def claim_goal(config: Tlq, watch: Watch) -> Finding:
     """Claim 1: swept over τ, δ, η and γ; a map over γ and δ; the largest γ at which some δ works."""
     mdp, gamma = maze("small"), 0.9
     shown = {
@@ -116,7 +116,7 @@ def boundary(mdp: MDP, low: float = 0.5, high: float = 0.7, width: float = 1e-5)
     return low
 
 
-def claim_undiscounted(config: Any, watch: Watch) -> Finding:
+def claim_undiscounted(config: Tlq, watch: Watch) -> Finding:
     """Claim 2: γ=1 and a threshold; all values of the first objective are τ."""
     mdp, timed = maze("small"), maze("small", ("goal", "tiles", "time"))
     cells, alike, arrived, tried = [], True, 0, 0
@@ -159,7 +159,7 @@ def claim_undiscounted(config: Any, watch: Watch) -> Finding:
     )
 
 
-def claim_other_reward(config: Any, watch: Watch) -> Finding:
+def claim_other_reward(config: Tlq, watch: Watch) -> Finding:
     """Claim 3: R₁′ is −1 for each step that does not enter G."""
     mdp = maze("small", "endpoint-time")
     shown = {

@@ -1,7 +1,5 @@
 """Claims 6 to 8: deep sea treasure, where TLQ works; Space Traders and the fruit tree, where it is said to fail."""
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import binomtest
 
@@ -15,6 +13,7 @@ from lexicone.qlearning._iterate import tlq_iterate
 from lexicone.qlearning._parts import absolute_slack, absolute_threshold, optimal, relative_slack
 from lexicone.qlearning._rules import PRESETS, preset
 from lexicone.studies.tlq.cells import Cell, Finding, Watch
+from lexicone.studies.tlq.settings import Tlq
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
 from lexicone.tasks._fruit_tree import fruits_of
 
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 
-def claim_treasure(config: Any, watch: Watch) -> Finding:
+def claim_treasure(config: Tlq, watch: Watch) -> Finding:
     """Claim 6: every point of the concave front by moving τ; linear scalarisation reaches the hull only."""
     mdp = deep_sea_treasure()
     front = shortest_ways(mdp)
@@ -95,7 +94,7 @@ def shortest_ways(mdp: MDP) -> list[tuple[float, float]]:
     return [p for p in points if not any(q[0] >= p[0] and q[1] >= p[1] and q != p for q in points)]
 
 
-def claim_space_traders(config: Any, watch: Watch) -> Finding:
+def claim_space_traders(config: Tlq, watch: Watch) -> Finding:
     """Claim 7: a dominated policy. Values are unique, so ties play no part."""
     mdp, order = space_traders(), Order([0.88])
     best = solve(mdp, order, policies="deterministic").values
@@ -133,7 +132,7 @@ def claim_space_traders(config: Any, watch: Watch) -> Finding:
     )
 
 
-def claim_fruit_tree(config: Any, watch: Watch) -> Finding:
+def claim_fruit_tree(config: Tlq, watch: Watch) -> Finding:
     """Claim 8: thresholds are the desired leaf's own values; exact, and learned with two rates and tolerances."""
     from lexicone.qlearning._learn import tlq
 

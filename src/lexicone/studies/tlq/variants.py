@@ -23,6 +23,7 @@ from lexicone.studies.tlq.cells import (
     walk,
 )
 from lexicone.studies.tlq.goal import ROUTE
+from lexicone.studies.tlq.settings import Tlq
 from lexicone.tasks import maze
 
 __all__ = ["CYCLIC", "OSCILLATIONS", "claim_variants", "record"]
@@ -42,7 +43,7 @@ CYCLIC = {
 _SWEEPS = 40  # of each run in the figure
 
 
-def claim_variants(config: Any, watch: Watch) -> Finding:
+def claim_variants(config: Tlq, watch: Watch) -> Finding:
     """TL-SARSA oscillates; cyclic selection needs luck; informed targets work, oscillate, and depend on the start."""
     mdp = maze("small")
     maps, lucky = _cyclic_maps(mdp, config.points, watch)
@@ -182,7 +183,7 @@ def _informed(mdp: MDP) -> list[Cell]:
     return cells
 
 
-def _starts(mdp: MDP, config: Any, watch: Watch) -> tuple[list[Cell], list[int]]:
+def _starts(mdp: MDP, config: Tlq, watch: Watch) -> tuple[list[Cell], list[int]]:
     """The same rule from random tables: how many different results."""
     cells, counts = [], []
     for threshold, gamma, buffer in ((0.7, GAMMA, 0.05), (1.0, 1.0, 0.1)):
