@@ -28,9 +28,9 @@ from lexicone.studies.tlq.cells import (
 from lexicone.studies.tlq.claims import as_markdown, check_claims, run
 from lexicone.studies.tlq.early_late import (
     NATURAL,
-    _panels,
     attempt,
     drawn_maze,
+    drawn_policies,
     example,
     is_natural,
     ordered_mazes,
@@ -270,14 +270,21 @@ def test_an_unreadable_file_is_told(tmp_path):
 def test_the_early_late_figure_has_a_panel_for_each():
     task = drawn_maze()
     rule, numbers = example(task, "gabor")
-    panels = _panels({"gabor": tlq_iterate(task.mdp, Order([task.threshold]), rule, task.gamma)})
-    assert panels["optimum"]["outcome"] == "tiles -8\n12 steps"
-    panels["up"] = {"numbers": "τ=1", "outcome": "as told", "states": [3, 2]}
-    panels["up"]["policy"] = [0] * task.mdp.num_states
-    axes = tlq_figures.FIGURES["tlq-early-late"].make({"panels": panels}).axes
+    data = drawn_policies(
+        {"gabor": tlq_iterate(task.mdp, Order([task.threshold]), rule, task.gamma)}
+    )
+    assert data["optimum"]["outcome"] == "tiles -8\n12 steps"
+    up = [0] * task.mdp.num_states
+    data["policies"]["up"] = {
+        "numbers": "τ=1",
+        "outcome": "as told",
+        "policy": up,
+        "states": [3, 2],
+    }
+    axes = tlq_figures.FIGURES["tlq-early-late"].make(data).axes
     assert [a.get_title() for a in axes] == [
         "optimum\ntiles -8\n12 steps",
-        f"gabor\n{numbers}\n{panels['gabor']['outcome']}",
+        f"gabor\n{numbers}\n{data['policies']['gabor']['outcome']}",
         "up\nτ=1\nas told",
     ]
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -15,7 +15,14 @@ from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
 from lexicone._base.text import plain_numbers, read_assignment, vector_text
 from lexicone.cli._options import build, check_folder, make_order, radians
+from lexicone.models._mdp import MDP
 from lexicone.order import Order
+
+if TYPE_CHECKING:
+    from lexicone.exact._solve import Solution
+    from lexicone.learning._environments import OpenedEnv
+    from lexicone.learning._result_env import TrainedEnv
+    from lexicone.learning._result_model import Trained
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
@@ -70,7 +77,7 @@ class Train:
         task, order = _find(self.task, self.set, self.thresholds)
         from lexicone.learning._train import train
 
-        trained: Any = train(
+        trained = train(
             task,
             order,
             make_learner(self.learner, self.settings, self.delta_deg),
@@ -163,8 +170,24 @@ def _as_setting(value: Any, kind: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> dict[str, Any]:
-    """Every seed's satisfaction, and for a model exact values and gap to the optimum, as JSON can hold them."""
+def judge(
+    trained: "Trained | TrainedEnv",
+    exact: "Solution | None",
+    episodes: int,
+    greedy: bool,
+    seed: int,
+) -> dict[str, Any]:
+    """Every seed's satisfaction, and for a model exact values and gap to the optimum, as JSON can hold them.
+
+    Args:
+        trained: on a model or in an environment.
+        exact: the optimum of the model; None for an environment.
+        episodes: of the evaluation, for each seed.
+        greedy: whether to take the most probable action instead of sampling.
+        seed: of the evaluation.
+    """
+    from lexicone.learning._result_env import TrainedEnv
+
     found = trained.evaluate(episodes, greedy=greedy, seed=seed)
     results = {
         "objectives": list(trained.order.labels),
@@ -179,8 +202,9 @@ def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> d
         "returns": found.returns.mean(axis=1).tolist(),
         "terminated": found.terminated.mean(axis=1).tolist(),
     }
-    if exact is None:
+    if isinstance(trained, TrainedEnv):
         return {**results, "environment": trained.facts.environment}
+    assert exact is not None
     return {
         **results,
         "max_steps": trained.learner.max_steps,
@@ -191,7 +215,9 @@ def judge(trained: Any, exact: Any, episodes: int, greedy: bool, seed: int) -> d
     }
 
 
-def _find(task: str, options: tuple[str, ...], thresholds: tuple[float, ...]) -> tuple[Any, Order]:
+def _find(
+    task: str, options: tuple[str, ...], thresholds: tuple[float, ...]
+) -> "tuple[MDP | OpenedEnv, Order]":
     """The model or the environment that is meant, and the order of its objectives."""
     from lexicone.tasks import TASKS
 
@@ -236,7 +262,7 @@ def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
-def _solve(trained: Any) -> Any:
+def _solve(trained: "Trained | TrainedEnv") -> "Solution | None":
     """The exact optimum of a model; None for an environment."""
     from lexicone.exact._solve import solve
     from lexicone.learning._result_model import Trained
@@ -272,13 +298,20 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
     console.print(explanation, highlight=False)
 
 
-def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Path) -> None:
+def _draw(
+    trained: "Trained | TrainedEnv",
+    exact: "Solution | None",
+    results: dict[str, Any],
+    task: str,
+    out: Path,
+) -> None:
     from lexicone import plots
+    from lexicone.learning._result_env import TrainedEnv
 
     title = f"{task}, {results['learner']}, {trained.seeds} seeds"
     figure = plots.history(trained.history, trained.order, title)
     plots.save(figure, out / "history")
-    if exact is None or trained.mdp.layout is None:
+    if exact is None or isinstance(trained, TrainedEnv) or trained.mdp.layout is None:
         return
     from lexicone.plots._side_by_side import Panel, beside
 
@@ -294,7 +327,7 @@ def _draw(trained: Any, exact: Any, results: dict[str, Any], task: str, out: Pat
     plots.save(beside(trained.mdp, panels), out / "policy")
 
 
-def _visited(mdp: Any, table: np.ndarray, exact: Any) -> np.ndarray:
+def _visited(mdp: MDP, table: np.ndarray, exact: "Solution") -> np.ndarray:
     """The states that the learned or the exact policy comes to."""
     from lexicone.models._reachability import reachable
 

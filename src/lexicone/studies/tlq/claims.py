@@ -66,7 +66,7 @@ CLAIMS = {
         "Avoiding HH and ignoring hh is out of reach of every thresholding method.",
         "appendix Failure to Sacrifice Early and Late",
         claim_early_late,
-        ("panels",),
+        ("optimum", "policies"),
     ),
     5: Claim(
         "variations",

@@ -39,6 +39,7 @@ __all__ = [
     "attempt",
     "claim_early_late",
     "drawn_maze",
+    "drawn_policies",
     "example",
     "is_natural",
     "ordered_mazes",
@@ -159,22 +160,20 @@ def claim_early_late(config: Tlq, watch: Watch) -> Finding:
         tuple(each.cell for each in attempts.values()),
         f"With the goal or time first the natural policy appears in {natural} of {tried} settings. It is a matter of "
         f"what comes first: with the tiles first it is within reach of {', '.join(able) or 'none'}.",
-        {
-            "panels": _panels(
-                {name: attempts[drawn_maze().label, name].found for name in PRESET_NAMES}
-            )
-        },
+        drawn_policies({name: attempts[drawn_maze().label, name].found for name in PRESET_NAMES}),
     )
 
 
-def _panels(found: dict[str, Iteration]) -> dict[str, dict[str, Any]]:
-    """What the figure draws, by title: actions, the way from the start, and what comes of it; the optimum first."""
+def drawn_policies(found: dict[str, Iteration]) -> dict[str, Any]:
+    """What the figure draws of the optimum and of each preset: actions, the way from the start, what comes of it."""
     task = drawn_maze()
     best = solve(task.mdp, Order([task.threshold]), task.gamma, policies="deterministic").policy
-    panels = {"optimum": _panel(best, "")}
-    for name, each in found.items():
-        panels[name] = _panel(each.policy, example(task, name)[1])
-    return panels
+    return {
+        "optimum": _panel(best, ""),
+        "policies": {
+            name: _panel(each.policy, example(task, name)[1]) for name, each in found.items()
+        },
+    }
 
 
 def _panel(policy: np.ndarray, numbers: str) -> dict[str, Any]:

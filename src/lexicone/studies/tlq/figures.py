@@ -82,7 +82,7 @@ def _early_late(data: dict[str, Any]) -> Figure:
 def _panels(mdp: MDP, data: dict[str, Any]) -> list[tuple[str, np.ndarray, list[int]]]:
     """A title, a policy ``[S,A]`` and the states on its way: the optimum first, then each preset."""
     panels = []
-    for name, each in data["panels"].items():
+    for name, each in {"optimum": data["optimum"], **data["policies"]}.items():
         actions = np.array(each["policy"])
         policy = np.full((mdp.num_states, mdp.num_actions), 1 / mdp.num_actions)
         fixed = actions != CHANCE
