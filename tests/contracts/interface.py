@@ -49,7 +49,7 @@ def _room(listing: Path) -> Iterator[str]:
 
 def _definition(module: Path, name: str) -> Iterator[str]:
     """A function with its overloads, a class with what it has and inherits, or any other name without its value."""
-    found = _find(module, name)
+    found = definitions(module, name)
     if not found:
         raise ValueError(f"{module}: has no {name}")
     for node in found:
@@ -64,7 +64,8 @@ def _definition(module: Path, name: str) -> Iterator[str]:
                 yield f"{name} = …"
 
 
-def _find(module: Path, name: str) -> list[ast.stmt]:
+def definitions(module: Path, name: str) -> list[ast.stmt]:
+    """Where a module defines a name: once, or once for each overload and then the function itself."""
     found = []
     for node in ast.parse(module.read_text()).body:
         match node:
@@ -84,7 +85,7 @@ def _members(module: Path, node: ast.ClassDef) -> Iterator[str]:
     for base in node.bases:
         if isinstance(base, ast.Name):
             origin = names_of(module).get(base.id, module)
-            for parent in _find(origin, base.id):
+            for parent in definitions(origin, base.id):
                 if isinstance(parent, ast.ClassDef):
                     yield from _members(origin, parent)
     for member in node.body:

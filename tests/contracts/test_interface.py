@@ -1,5 +1,6 @@
 """The public interface: as it is stored, and the same at run time as in the stubs."""
 
+import ast
 import difflib
 import importlib
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contracts.interface import PACKAGE, STORED, interface, lists, names_of
+from tests.contracts.interface import PACKAGE, STORED, definitions, interface, lists, names_of
 
 
 def module_name(listing: Path) -> str:
@@ -80,3 +81,18 @@ loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(*sorted(loaded - sys.stdlib_module_names))
 """
     assert set(in_a_fresh_interpreter(program).split()) == {"lexicone", "lazy_loader"}
+
+
+def test_many_parameters_are_explained():
+    """A public function with five parameters or more has a list of them in its docstring."""
+    bare, listed = [], 0
+    for origin, name in {(o, n) for path in lists() for n, o in names_of(path).items()}:
+        for node in [] if origin.is_dir() else definitions(origin, name):
+            if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                explained = "Args:" in (ast.get_docstring(node) or "")
+                listed += explained
+                if len(parameters) >= 5 and not explained:
+                    bare.append(f"{origin.relative_to(PACKAGE)}: {name}")
+    assert not bare
+    assert listed > 10

@@ -92,7 +92,7 @@ def test_multipliers_rise_and_fall():
     assert free.tolist() == [100, 100]  # what is never or always missed has no price
 
 
-def test_half_space_is_the_cone_of_delta_zero():
+def test_halfspace_is_the_cone_of_delta_zero():
     rng = np.random.default_rng(0)
     rule = jax.jit(partial(direction_by_rule, settings("half_space", buffer=0.3)))
     turned = 0
@@ -112,7 +112,7 @@ def test_half_space_is_the_cone_of_delta_zero():
     assert turned > 2  # a wider cone makes a difference
 
 
-def test_half_space_by_hand():
+def test_halfspace_by_hand():
     """The first threshold is met and binds: what opposes its gradient is taken out, −g₁·g₂/g₁·g₁ of it."""
     two = GRAM[:2, :2]
     bound = decide(settings("half_space"), two, [1.05, 0], [1])

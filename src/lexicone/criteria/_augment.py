@@ -109,7 +109,11 @@ def augment(
     tolerance: float = 1e-9,
     max_states: int = _MAX_STATES,
 ) -> MDP:
-    """The model with budgets in its states: `augmentation` without what is needed to lift policies back."""
+    """The model with budgets in its states: `augmentation` without what is needed to lift policies back.
+
+    Args:
+        mdp, order, rewards, gamma, multiplier, tolerance, max_states: as in `augmentation`.
+    """
     return augmentation(
         mdp,
         order,

@@ -55,6 +55,13 @@ def with_budgets(
 ) -> tuple[Reset, Step]:
     """The same environment with flat observations ``[…, c_1, …, c_J]``; both functions stay pure.
 
+    Args:
+        reset: ``reset(key) -> state, observation``.
+        step: ``step(state, action, key) -> Transition``.
+        order: the thresholds; those of ±∞ need no budget.
+        gamma: the discount of the returns that thresholds are compared with.
+        rewards: ``"clipped"`` pays the change of ``min(Σ r_j, τ_j)`` instead of r_j.
+
     Use them under ``jit``, ``vmap`` and ``scan``. Observations must be arrays: they are raveled. The first step checks
     that as many rewards are paid as the order has objectives.
     """

@@ -50,6 +50,13 @@ def compare(
 ) -> Iterator[Row]:
     """The best policy for ``criterion="expected"``, for ``"episode"``, and the best deterministic one, as they come.
 
+    Args:
+        mdp: the model.
+        order: its thresholds.
+        gamma: the discount, in (0, 1].
+        max_states: of the augmented model; more are refused.
+        seconds: how long the search for the best deterministic policy may take.
+
     In a model without chance a deterministic policy has a single episode, so none is better than the best episode: if
     that takes the same action at each visit of a state, it is the answer. Otherwise branch and bound searches, from
     the best policy for episodes where that is deterministic and stationary; after ``seconds`` it is cut short.

@@ -59,6 +59,13 @@ def pareto(
 ) -> Front:
     """The front of two or three objectives, by maximising the last above moving thresholds on the others.
 
+    Args:
+        mdp: a model with two or three objectives.
+        gamma: the discount, in (0, 1].
+        policies: ``"stochastic"``, or ``"deterministic"`` (two objectives only).
+        points: how many thresholds for each objective but the last, or how many points at most.
+        progress: called with a line of text now and then.
+
     Stochastic policies: ``points`` thresholds for each objective but the last, evenly spaced between its
     best value and the least it needs to have, with columns shared between all of them. Points that others
     dominate are left out. Deterministic policies (two objectives): every point of the front, one after the other;
@@ -160,6 +167,16 @@ def sensitivity(
     progress: Callable[[str], None] | None = None,
 ) -> Sensitivity:
     """Solve for several thresholds of one objective (numbered from 0); the others stay as in ``order``.
+
+    Args:
+        mdp: the model.
+        order: the thresholds; that of ``objective`` is moved.
+        objective: which threshold moves, not the last objective.
+        gamma: the discount, in (0, 1].
+        thresholds: the values that it takes.
+        points: how many, if ``thresholds`` is left out.
+        policies: as in `solve`.
+        progress: called with a line of text now and then.
 
     By default ``points`` of them, evenly spaced from the value that the objective has if it does not
     matter to the largest that it can have.

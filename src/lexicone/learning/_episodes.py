@@ -66,7 +66,15 @@ class Episodes(NamedTuple):
 def collect(
     env: Environment, policy: Float[Array, "S A"], key: Any, *, episodes: int, max_steps: int
 ) -> Episodes:
-    """Run ``episodes`` episodes of a policy (probabilities), each for at most ``max_steps`` steps."""
+    """Run episodes of a policy.
+
+    Args:
+        env: the compiled model.
+        policy: probabilities of actions.
+        key: a JAX key.
+        episodes: how many, all at once.
+        max_steps: of each at most.
+    """
     act = lambda state, time: (policy[state], ())  # noqa: E731
     return collect_with(env, act, key, episodes=episodes, max_steps=max_steps)[0]
 

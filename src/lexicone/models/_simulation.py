@@ -116,7 +116,14 @@ def reset(env: Environment, key: Any) -> EpisodeState:
 def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_steps: Any) -> Step:
     """Take an action. A pure function: use it under ``jit``, ``vmap`` and ``scan``.
 
-    ``max_steps`` caps the episode. In a terminal state nothing moves and nothing is paid.
+    Args:
+        env: the compiled model.
+        episode: where it stands.
+        action: a number below A.
+        key: a JAX key, for the successor.
+        max_steps: caps the episode.
+
+    In a terminal state nothing moves and nothing is paid.
     """
     draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
     return transition(env, episode, action, draw, max_steps)
@@ -132,11 +139,18 @@ def simulate(
     gamma: float = 1.0,
     record: bool = False,
 ) -> Simulation:
-    """Run many episodes of a stationary policy (``[S,A]`` probabilities or ``[S]`` actions).
+    """Run many episodes of a stationary policy.
 
-    All run at once in one compiled program, which is reused for other policies, seeds, discounts
-    and caps. ``seed`` is a whole number or a JAX key. Episode i is the same however many others
-    there are. ``record`` also returns the trajectories, ``max_steps`` long.
+    Args:
+        mdp: the model.
+        policy: ``[S,A]`` probabilities or ``[S]`` actions.
+        episodes: how many; episode i is the same however many others there are.
+        seed: a whole number or a JAX key.
+        max_steps: an episode that takes so many is cut off.
+        gamma: the discount of the returns.
+        record: also return the trajectories, ``max_steps`` long.
+
+    All run at once in one compiled program, which is reused for other policies, seeds, discounts and caps.
     """
     check_model(mdp, gamma)
     for name, number in (("episodes", episodes), ("max_steps", max_steps)):

@@ -49,7 +49,15 @@ def heat_table(
     words: Sequence[Sequence[str]],
     title: str,
 ) -> Figure:
-    """Learner × task: a cell's shade is its rate (NaN: not run), its words say the rest."""
+    """Learner × task: a cell's shade is its rate, its words say the rest.
+
+    Args:
+        rows: names of the learners.
+        columns: names of the tasks.
+        rate: in [0, 1]; NaN where it was not run.
+        words: what stands in each cell.
+        title: above the table.
+    """
     with mpl.rc_context(STYLE):
         size = (1.6 + 1.15 * len(columns), 1.3 + 0.5 * len(rows))
         figure = Figure(figsize=size, layout="constrained")

@@ -96,7 +96,12 @@ def draw_maze(
 ) -> Figure:
     """A map with its tiles, the policy as arrows (as wide as probable) and a trajectory of states.
 
-    With ``occupancy`` only the states that are visited get arrows.
+    Args:
+        mdp: a model with a layout.
+        policy: ``[S,A]`` probabilities or ``[S]`` actions; none draws the tiles alone.
+        occupancy: ``[S,A]``; with it only the states that are visited get arrows.
+        title: above the map.
+        trajectory: states, one after the other.
     """
     if mdp.layout is None:
         raise ValueError("mdp: has no layout to draw")
@@ -118,7 +123,13 @@ def maze_on(
     *,
     arrow_width: float = 1.0,
 ) -> None:
-    """`draw_maze` on axes of one's own."""
+    """`draw_maze` on axes of one's own.
+
+    Args:
+        axes: where to draw.
+        mdp, policy, occupancy, title, trajectory: as in `draw_maze`.
+        arrow_width: 1 is `draw_maze`'s; smaller for small axes.
+    """
     if mdp.layout is None:
         raise ValueError("mdp: has no layout to draw")
     rows, positions = mdp.layout.rows, mdp.layout.positions

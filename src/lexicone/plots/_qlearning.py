@@ -197,7 +197,15 @@ def fronts(
     mixed: Float[np.ndarray, "N 2"],
     labels: Sequence[str],
 ) -> Figure:
-    """A front of two objectives: its points, those that were found, those of linear scalarisation, and mixtures."""
+    """A front of two objectives, and what was found of it.
+
+    Args:
+        front: its points.
+        found: those that were found.
+        linear: those of linear scalarisation.
+        mixed: those of mixtures.
+        labels: names of the two objectives.
+    """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.2, 3.0), layout="constrained")
         axes = figure.subplots()
