@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lexicone.criteria._augment import augment
+from lexicone.criteria._augment_rewards import with_rewards
 from lexicone.criteria._constrained import Answer
 from lexicone.criteria._search import search
 from lexicone.exact._solve import Status, solve
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.tasks import garnet, maze, road_trip, space_traders
 from tests.helpers.commands import modules_after
@@ -205,13 +205,7 @@ class TestSubproblems:
             order = Order(rows.mean(axis=0)[:3] + np.array([0.3, 0.6, 0.9]))
             found = search(mdp, order, "binary", gamma=0.9)
             step = next(s for s in found.trace if s.answer is Answer.MISSED)
-            scalar = MDP(
-                next_state=mdp.next_state,
-                probability=mdp.probability,
-                reward=(mdp.reward @ step.weights)[..., None],
-                initial=mdp.initial,
-                terminal=mdp.terminal,
-            )
+            scalar = with_rewards(mdp, (mdp.reward @ step.weights)[..., None])
             assert solve(scalar, Order([]), 0.9).values[0] <= step.limit + 1e-6
             if math.isfinite(step.threshold):
                 kept = sum(step.weights[j] * f for j, f in step.floors.items())

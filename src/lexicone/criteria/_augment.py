@@ -32,6 +32,7 @@ from lexicone.criteria._augment_rewards import (
     find_penalty,
     scalar_rewards,
     vector_rewards,
+    with_rewards,
 )
 from lexicone.criteria._budgets import LOST, PLENTY, BudgetTable, enumerate_budgets
 from lexicone.criteria._policy_with_memory import Lifted
@@ -93,7 +94,7 @@ class Augmented:
         met = np.column_stack([met, met.all(axis=1)]).astype(float)
         tables = self.tracked
         changes = met[tables.next_state] - met[:, None, None, :]
-        model = _with_rewards(tables, np.where(tables.terminal[:, None, None, None], 0.0, changes))
+        model = with_rewards(tables, np.where(tables.terminal[:, None, None, None], 0.0, changes))
         found = tables.initial @ met + evaluate(model, policy, 1.0)
         found = np.clip(found, 0.0, 1.0)
         return Chances(found[:-1], float(found[-1]))
@@ -254,16 +255,6 @@ def _names(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> tuple[
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return tuple(names)
-
-
-def _with_rewards(mdp: MDP, reward: np.ndarray) -> MDP:
-    return MDP(
-        next_state=mdp.next_state,
-        probability=mdp.probability,
-        reward=reward,
-        initial=mdp.initial,
-        terminal=mdp.terminal,
-    )
 
 
 def _multipliers(multiplier: float | Sequence[float], count: int) -> tuple[float, ...]:

@@ -41,6 +41,7 @@ __all__ = [
     "find_penalty",
     "scalar_rewards",
     "vector_rewards",
+    "with_rewards",
 ]
 
 Scalar = Literal["endpoint", "accumulated", "penalty"]
@@ -217,6 +218,17 @@ def _steps_with_budgets(mdp: MDP, table: BudgetTable) -> PossibleSteps:
     source = np.broadcast_to(np.arange(len(terminal))[:, None, None], keep.shape)[keep]
     last_reward = mdp.reward[table.state][..., -1][keep]
     return PossibleSteps(source, table.next[keep], last_reward[:, None], len(terminal))
+
+
+def with_rewards(mdp: MDP, reward: Float[np.ndarray, "S A B R"]) -> MDP:
+    """The same model that pays something else, without names."""
+    return MDP(
+        next_state=mdp.next_state,
+        probability=mdp.probability,
+        reward=reward,
+        initial=mdp.initial,
+        terminal=mdp.terminal,
+    )
 
 
 def common_unit(numbers: Float[np.ndarray, " n"]) -> float | None:

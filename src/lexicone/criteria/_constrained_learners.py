@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from lexicone.criteria import _lagrangian as lagrangian
-from lexicone.criteria._augment_rewards import common_unit
+from lexicone.criteria._augment_rewards import common_unit, with_rewards
 from lexicone.criteria._constrained import Answer, Subproblem
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
@@ -169,13 +169,7 @@ class ScalarQLearning(ConstrainedLearner):
             unit = common_unit(paid[:, j]) or 0.05 * size[j] or 1.0
             weights[j] = min(later / unit, 1e6)
             later += weights[j] * size[j]
-        scalar = MDP(
-            next_state=mdp.next_state,
-            probability=mdp.probability,
-            reward=(mdp.reward @ weights)[..., None],
-            initial=mdp.initial,
-            terminal=mdp.terminal,
-        )
+        scalar = with_rewards(mdp, (mdp.reward @ weights)[..., None])
         self.runs += 1
         found = tlq(
             scalar,

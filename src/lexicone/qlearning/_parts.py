@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
 from lexicone._base.checks import check_range
-from lexicone.qlearning._columns import best_allowed, largest_allowed
+from lexicone.qlearning._best_actions import best_allowed, largest_allowed
 
 __all__ = [
     "Accept",

@@ -22,7 +22,7 @@ from jaxtyping import Bool, Float
 from lexicone._base.arrays import namespace
 from lexicone._base.checks import check_range
 from lexicone.order import Order
-from lexicone.qlearning._columns import best_allowed, largest_allowed, tolerance_around
+from lexicone.qlearning._best_actions import best_allowed, largest_allowed, tolerance_around
 from lexicone.qlearning._parts import (
     Accept,
     Select,

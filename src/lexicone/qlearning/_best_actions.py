@@ -11,19 +11,19 @@ __all__ = ["best_allowed", "largest_allowed", "tolerance_around"]
 
 
 def largest_allowed(
-    column: Float[Any, "... A"], allowed: Bool[Any, "... A"]
+    values: Float[Any, "... A"], allowed: Bool[Any, "... A"]
 ) -> Float[Any, "... 1"]:
     """The maximum over allowed actions, with the axis kept; −∞ if none is."""
-    xp = namespace(column)
-    return xp.max(xp.where(allowed, column, -math.inf), axis=-1, keepdims=True)
+    xp = namespace(values)
+    return xp.max(xp.where(allowed, values, -math.inf), axis=-1, keepdims=True)
 
 
 def best_allowed(
-    column: Float[Any, "... A"], allowed: Bool[Any, "... A"], tolerance: Any
+    values: Float[Any, "... A"], allowed: Bool[Any, "... A"], tolerance: Any
 ) -> Bool[Any, "... A"]:
     """The allowed actions with the largest value, up to the tolerance: a mask."""
-    best = largest_allowed(column, allowed)
-    return allowed & (column >= best - tolerance_around(best, tolerance))
+    best = largest_allowed(values, allowed)
+    return allowed & (values >= best - tolerance_around(best, tolerance))
 
 
 def tolerance_around(value: Float[Any, "..."], tolerance: Any) -> Float[Any, "..."]:
