@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from lexicone.criteria._budget_observation import Transition, from_table, with_budgets
 from lexicone.gym._budget import BudgetObservation
 from lexicone.gym._env import MDPEnv
-from lexicone.models._simulation import environment
+from lexicone.models._environment import environment
 from lexicone.order import Order
 from lexicone.tasks import deep_sea_treasure, maze, road_trip
 from tests.helpers.environments import FreshInfo

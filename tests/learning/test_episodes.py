@@ -16,9 +16,9 @@ from lexicone.learning._episodes import (
     visits,
 )
 from lexicone.learning._random_bits import random_bits, threefry, uniforms
+from lexicone.models._environment import environment
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
-from lexicone.models._simulation import environment
 from lexicone.tasks import garnet, grid, maze
 
 KEY = jax.random.key(3)

@@ -1,6 +1,6 @@
-import importlib
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,20 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP
-from lexicone.models._simulation import (
+from lexicone.models import _simulation as simulation
+from lexicone.models._environment import (
     EpisodeState,
+    cumulative_shares,
+    draw_index,
     environment,
     reset,
-    satisfaction,
-    simulate,
     step,
 )
+from lexicone.models._evaluation import evaluate
+from lexicone.models._mdp import MDP
+from lexicone.models._simulation import satisfaction, simulate
 from lexicone.order import Order
 from lexicone.tasks import TASKS, garnet, grid, maze, space_traders
-
-module = importlib.import_module("lexicone.models._simulation")
 
 
 def uniform(mdp):
@@ -63,6 +63,7 @@ def test_every_task_is_simulated_at_the_frequencies_of_its_table(name):
     mdp = TASKS[name].build()
     run = simulate(mdp, uniform(mdp), 2000, seed=3, max_steps=40, record=True)
     assert agreement(mdp, run) > 1e-4
+    assert run.trajectories is not None
     taken = run.trajectories.actions[np.arange(40) < run.lengths[:, None]]
     assert stats.chisquare(np.bincount(taken, minlength=mdp.num_actions)).pvalue > 1e-4
 
@@ -99,6 +100,7 @@ def test_starts_follow_the_initial_distribution():
         terminal=mdp.terminal,
     )
     run = simulate(mdp, uniform(mdp), 4000, max_steps=1, record=True)
+    assert run.trajectories is not None
     counts = np.bincount(run.trajectories.states[:, 0], minlength=mdp.num_states)
     assert counts[weights == 0].sum() == 0
     assert stats.chisquare(counts[weights > 0], 4000 * weights[weights > 0]).pvalue > 1e-4
@@ -181,6 +183,7 @@ def test_recorded_episodes_are_those_that_are_not_recorded():
     assert plain.trajectories is None
     np.testing.assert_allclose(plain.returns, kept.returns)
     np.testing.assert_array_equal(plain.lengths, kept.lengths)
+    assert kept.trajectories is not None
     states, actions, rewards = kept.trajectories
     assert (states.shape, actions.shape, rewards.shape) == ((20, 61), (20, 60), (20, 60, 2))
     discounts = 0.9 ** np.arange(60)
@@ -190,11 +193,12 @@ def test_recorded_episodes_are_those_that_are_not_recorded():
 def test_compiled_once_for_all_policies_seeds_discounts_and_caps():
     mdp = maze("concave")
     simulate(mdp, uniform(mdp), 7, max_steps=11)
-    before = module._run._cache_size()
+    compiled: Any = simulation._run
+    before = compiled._cache_size()
     simulate(mdp, np.zeros(mdp.num_states, dtype=int), 7, seed=3, max_steps=13, gamma=0.5)
-    assert module._run._cache_size() == before
+    assert compiled._cache_size() == before
     simulate(mdp, uniform(mdp), 8, max_steps=11)
-    assert module._run._cache_size() == before + 1
+    assert compiled._cache_size() == before + 1
 
 
 @settings(max_examples=15)
@@ -205,9 +209,9 @@ def test_entries_of_probability_zero_are_never_drawn(seed):
     weights = np.where(rng.random(width) < 0.5, 0.0, rng.random(width))
     weights[rng.integers(width)] += 0.1
     weights /= weights.sum()
-    cumulative = jnp.asarray(module._cumulative(weights))
+    cumulative = jnp.asarray(cumulative_shares(weights))
     edges = np.concatenate([[0.0, np.nextafter(1, 0)], np.cumsum(weights), rng.random(50)])
-    drawn = jax.vmap(lambda u: module.draw_index(cumulative, u))(jnp.asarray(edges[edges < 1]))
+    drawn = jax.vmap(lambda u: draw_index(cumulative, u))(jnp.asarray(edges[edges < 1]))
     assert (weights[np.asarray(drawn)] > 0).all()
 
 
@@ -238,7 +242,7 @@ def test_intervals_hold_the_true_rate_as_often_as_they_should():
         low, high = satisfaction(np.arange(size)[:, None] < [hits, 0], order).overall_interval
         return low <= 0.9 <= high
 
-    exact = sum(stats.binom.pmf(n, size, 0.9) for n in range(size + 1) if holds(n))
+    exact = float(np.sum([stats.binom.pmf(n, size, 0.9) for n in range(size + 1) if holds(n)]))
     inside = sum(holds(int(batch[:, 0].sum())) for batch in returns)
     assert exact > 0.92
     assert stats.binomtest(inside, 400, exact).pvalue > 1e-3
@@ -310,8 +314,8 @@ lx.simulate(mdp, [0, 0, 0, 0], 3, seed=np.int64(4), max_steps=np.int32(5), gamma
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"episodes": 0}, r"^episodes: must be a whole number, at least 1, got 0"),
-        ({"max_steps": 0}, r"^max_steps: must be a whole number, at least 1, got 0"),
+        ({"episodes": 0}, r"^episodes: must be a whole number of at least 1, got 0"),
+        ({"max_steps": 0}, r"^max_steps: must be a whole number of at least 1, got 0"),
         ({"gamma": 2.0}, r"^gamma: must be between 0 and 1"),
         ({"policy": np.ones((9, 4))}, r"^policy\[0\]"),
     ],

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lexicone.models._environment import environment
 from lexicone.models._mdp import MDP
-from lexicone.models._simulation import environment
 from lexicone.order import Order
 from lexicone.qlearning._exploration import EpsilonGreedy, Schedule, Softmax, Visits
 from lexicone.qlearning._iterate import tlq_iterate

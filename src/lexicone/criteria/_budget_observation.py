@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from lexicone.models._simulation import Environment, EpisodeState
-from lexicone.models._simulation import reset as table_reset
-from lexicone.models._simulation import step as table_step
+from lexicone.models._environment import Environment, EpisodeState
+from lexicone.models._environment import reset as table_reset
+from lexicone.models._environment import step as table_step
 from lexicone.order import Order
 
 __all__ = ["Budgeted", "Transition", "from_table", "with_budgets"]

@@ -17,8 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
-from lexicone.models._mdp import MDP
-from lexicone.models._simulation import (
+from lexicone.models._environment import (
     Environment,
     EpisodeState,
     draw_index,
@@ -26,6 +25,7 @@ from lexicone.models._simulation import (
     reset,
     transition,
 )
+from lexicone.models._mdp import MDP
 
 __all__ = [
     "LagrangianProblem",

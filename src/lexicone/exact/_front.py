@@ -14,8 +14,8 @@ from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._tolerances import KEPT_FLOOR
+from lexicone.models._arrays import as_array
 from lexicone.models._mdp import MDP, check_model
-from lexicone.models._tables import regular
 from lexicone.order import Order
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
@@ -206,7 +206,7 @@ def sensitivity(
             )
         levels = np.linspace(ends[0], ends[1], points)
     else:
-        levels = regular("thresholds", thresholds, float)
+        levels = as_array("thresholds", thresholds, float)
         if levels.ndim != 1 or not len(levels) or np.isnan(levels).any():
             raise ValueError("thresholds: expected a list of numbers")
     found = []

@@ -16,9 +16,9 @@ from jaxtyping import Float, Int
 
 from lexicone.exact._policy_iteration import best_policy
 from lexicone.exact._state_actions import all_state_actions
+from lexicone.models._arrays import as_array
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
-from lexicone.models._tables import regular
 
 __all__ = ["SlackPolicy", "lvi"]
 
@@ -42,7 +42,7 @@ def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPo
     """
     check_model(mdp, gamma)
     count = mdp.num_objectives
-    given = regular("slacks", slacks, float)
+    given = as_array("slacks", slacks, float)
     if given.shape != (count - 1,):
         raise ValueError(f"slacks: expected {count - 1}, one for each objective but the last")
     if not (given >= 0).all():

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lexicone.learning._random_bits import uniforms
-from lexicone.models._simulation import Environment, draw_index
+from lexicone.models._environment import Environment, draw_index
 
 __all__ = [
     "RUNS",

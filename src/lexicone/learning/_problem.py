@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from lexicone.models._environment import Environment, environment
 from lexicone.models._mdp import MDP
-from lexicone.models._simulation import Environment, environment
 from lexicone.order import Order
 
 __all__ = ["OWN_THRESHOLDS", "Problem", "Sizes", "check_features", "env_problem", "model_problem"]

@@ -25,7 +25,7 @@ from lexicone.learning._problem import Problem, env_problem
 from lexicone.learning._random_bits import random_bits, uniforms
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._runs import Runs, run_keys
-from lexicone.models._simulation import draw_index
+from lexicone.models._environment import draw_index
 from lexicone.order import Order
 
 __all__ = ["choose_actions", "learn_from", "train_in_env"]

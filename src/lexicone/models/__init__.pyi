@@ -1,13 +1,25 @@
+from ._environment import (
+    Environment as Environment,
+)
+from ._environment import (
+    EpisodeState as EpisodeState,
+)
+from ._environment import (
+    Step as Step,
+)
+from ._environment import (
+    environment as environment,
+)
+from ._environment import (
+    reset as reset,
+)
+from ._environment import (
+    step as step,
+)
 from ._evaluation import evaluate as evaluate
 from ._evaluation import state_values as state_values
 from ._layout import Layout as Layout
 from ._mdp import MDP as MDP
-from ._simulation import (
-    Environment as Environment,
-)
-from ._simulation import (
-    EpisodeState as EpisodeState,
-)
 from ._simulation import (
     Satisfaction as Satisfaction,
 )
@@ -15,23 +27,11 @@ from ._simulation import (
     Simulation as Simulation,
 )
 from ._simulation import (
-    Step as Step,
-)
-from ._simulation import (
     Trajectories as Trajectories,
-)
-from ._simulation import (
-    environment as environment,
-)
-from ._simulation import (
-    reset as reset,
 )
 from ._simulation import (
     satisfaction as satisfaction,
 )
 from ._simulation import (
     simulate as simulate,
-)
-from ._simulation import (
-    step as step,
 )

@@ -6,10 +6,8 @@ Gymnasium adapter all read this type.
 """
 
 import os
-import zipfile
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -18,26 +16,21 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from lexicone._base.files import write_atomically
+from lexicone.models._arrays import SUM_TOLERANCE, as_array, read_only, scale_to_one
+from lexicone.models._defects import find_defects
 from lexicone.models._layout import Layout
-from lexicone.models._reachability import reachable
-from lexicone.models._tables import (
+from lexicone.models._packing import (
     Dense,
     Sparse,
-    find_defects,
     pack_dense,
     pack_sparse,
-    regular,
     unpack_dense,
     unpack_sparse,
 )
+from lexicone.models._reachability import reachable
+from lexicone.models._saved_models import read_fields, write_fields
 
 __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model"]
-
-_FORMAT = "lexicone-mdp-1"
-_TABLES = ("next_state", "probability", "reward", "initial", "terminal")
-_NAMES = ("state_names", "action_names", "objective_names")
-_MAP = ("layout_rows", "layout_positions")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -73,12 +66,12 @@ class MDP:
         objective_names: Sequence[str] | None = None,
         layout: Layout | None = None,
     ) -> None:
-        fields: dict[str, Any] = {
-            "next_state": _own(np.int32, "next_state", next_state),
-            "probability": _own(np.float64, "probability", probability),
-            "reward": _own(np.float64, "reward", reward),
-            "initial": _own(np.float64, "initial", initial),
-            "terminal": _own(np.bool_, "terminal", terminal),
+        given: dict[str, Any] = {
+            "next_state": read_only("next_state", next_state, np.int32),
+            "probability": read_only("probability", probability, np.float64),
+            "reward": read_only("reward", reward, np.float64),
+            "initial": read_only("initial", initial, np.float64),
+            "terminal": read_only("terminal", terminal, np.bool_),
             "state_names": None if state_names is None else tuple(map(str, state_names)),
             "action_names": None if action_names is None else tuple(map(str, action_names)),
             "objective_names": None
@@ -86,11 +79,11 @@ class MDP:
             else tuple(map(str, objective_names)),
             "layout": layout,
         }
-        for name, value in fields.items():
+        for name, value in given.items():
             object.__setattr__(self, name, value)
         self.validate()
         for name in ("probability", "initial"):
-            object.__setattr__(self, name, _scaled(fields[name]))
+            object.__setattr__(self, name, scale_to_one(given[name]))
 
     @property
     def num_states(self) -> int:
@@ -152,7 +145,7 @@ class MDP:
 
     def policy_table(self, policy: Any) -> Float[np.ndarray, "S A"]:
         """A policy as probabilities, from ``[S,A]`` of them or one action per state ``[S]``."""
-        given = regular("policy", policy)
+        given = as_array("policy", policy)
         if given.ndim == 1 and given.shape == (self.num_states,) and given.dtype.kind in "iu":
             bad = (given < 0) | (given >= self.num_actions)
             if bad.any():
@@ -169,14 +162,14 @@ class MDP:
             )
         table = given.astype(float)
         sums = table.sum(axis=1)
-        bad = ~(table >= 0).all(axis=1) | ~(np.abs(sums - 1) <= 1e-6)
+        bad = ~(table >= 0).all(axis=1) | ~(np.abs(sums - 1) <= SUM_TOLERANCE)
         if bad.any():
             s = int(np.argmax(bad))
             raise ValueError(
                 f"policy[{s}] ({self.state_label(s)}): must be probabilities that sum to 1, "
                 f"got {table[s].tolist()}"
             )
-        return _scaled(table)
+        return scale_to_one(table)
 
     def chain(self, policy: Any) -> sparse.csr_array:
         """The policy's Markov chain, ``P[s,t] = Σ_a π(a|s) p(t|s,a)``: sparse ``[S,S]``."""
@@ -283,51 +276,19 @@ class MDP:
 
     @classmethod
     def from_gym(cls, env: Any, **options: Any) -> "MDP":
-        """By enumeration of a tabular Gymnasium environment; see `enumeration.enumerate_env`."""
+        """By enumeration of a tabular Gymnasium environment; see `enumerate_env`."""
         from lexicone.models._enumeration import enumerate_env
 
         return enumerate_env(env, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an npz file (plain arrays, no pickle). It appears complete or not at all."""
-        arrays: dict[str, np.ndarray] = {"format": np.array(_FORMAT)}
-        for name in _TABLES:
-            arrays[name] = getattr(self, name)
-        for name in _NAMES:
-            if getattr(self, name) is not None:
-                arrays[name] = np.array(getattr(self, name), dtype=np.str_)
-        if self.layout is not None:
-            arrays["layout_rows"] = np.array(self.layout.rows, dtype=np.str_)
-            arrays["layout_positions"] = self.layout.positions
-            if self.layout.labels is not None:
-                arrays["layout_labels"] = np.array(self.layout.labels, dtype=np.str_)
-        write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+        write_fields(path, {field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MDP":
         """Read what `save` wrote; the tables are validated again."""
-        fields = _read_npz(path)
-        name = os.fspath(path)
-        if str(fields.pop("format", "")) != _FORMAT:
-            raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
-        mapped = any(key.startswith("layout_") for key in fields)
-        missing = [key for key in _TABLES + _MAP * mapped if key not in fields]
-        if missing:
-            raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
-        unknown = sorted(set(fields) - {*_TABLES, *_NAMES, *_MAP, "layout_labels"})
-        if unknown:
-            raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
-        for key in [key for key in _NAMES if key in fields]:
-            fields[key] = tuple(np.atleast_1d(fields[key]).tolist())
-        if mapped:
-            rows, positions = (fields.pop(key) for key in _MAP)
-            labels = fields.pop("layout_labels", None)
-            fields["layout"] = Layout(
-                tuple(np.atleast_1d(rows).tolist()),
-                positions,
-                None if labels is None else tuple(np.atleast_1d(labels).tolist()),
-            )
-        return cls(**fields)
+        return cls(**read_fields(path))
 
 
 def check_model(mdp: Any, gamma: Any = 1.0) -> None:
@@ -336,45 +297,3 @@ def check_model(mdp: Any, gamma: Any = 1.0) -> None:
         raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
     if not isinstance(gamma, Real) or not 0 <= float(gamma) <= 1:
         raise ValueError(f"gamma: must be between 0 and 1, got {gamma!r}")
-
-
-def _read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of an npz file; anything else is refused in one line."""
-    try:
-        with open(path, "rb") as file, zipfile.ZipFile(file):
-            pass
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        told = f"path: {os.fspath(path)!r} is not a saved MDP: it is no npz file of plain arrays"
-        raise ValueError(told) from None
-
-
-def _own(dtype: type, name: str, data: Any) -> np.ndarray:
-    """A read-only array of that type; a copy, unless nobody can write to the original."""
-    given = regular(name, data)
-    kinds, wanted = {
-        np.int32: ("iu", "whole numbers"),
-        np.bool_: ("b", "True or False"),
-        np.float64: ("fiub", "numbers"),
-    }[dtype]
-    if given.dtype.kind not in kinds:
-        raise ValueError(f"{name}: expected {wanted}, got {given.dtype}")
-    if dtype is np.int32 and given.size:
-        limits = np.iinfo(np.int32)
-        for extreme in (int(given.min()), int(given.max())):
-            if not limits.min <= extreme <= limits.max:
-                raise ValueError(f"{name}: {extreme} does not fit into 32 bits")
-    array = np.array(given, dtype=dtype, order="C", copy=True if given.flags.writeable else None)
-    array.flags.writeable = False
-    return array
-
-
-def _scaled(table: np.ndarray) -> np.ndarray:
-    """Distributions on the last axis, scaled to sum to 1 where the input was rounded."""
-    sums = table.sum(axis=-1, keepdims=True)
-    if (abs(sums - 1) <= 1e-14).all():
-        return table
-    table = table / np.where(abs(sums - 1) > 1e-14, sums, 1.0)
-    table.flags.writeable = False
-    return table

@@ -1,8 +1,4 @@
-"""Episodes of an `MDP`, compiled: a pure environment, many episodes at once, satisfaction rates.
-
-An episode ends by *termination* (a terminal state is reached) or by *truncation* (a cap on its
-length). They are kept apart: after a truncation the state still has a value.
-"""
+"""Many episodes of a stationary policy at once, in one compiled program; how often they meet thresholds."""
 
 from functools import partial
 from numbers import Integral
@@ -14,56 +10,22 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from scipy import stats
 
+from lexicone._base.checks import check_range, check_whole
+from lexicone.models._arrays import as_array
+from lexicone.models._environment import (
+    Environment,
+    EpisodeState,
+    Step,
+    cumulative_shares,
+    draw_index,
+    environment,
+    reset,
+    transition,
+)
 from lexicone.models._mdp import MDP, check_model
-from lexicone.models._tables import regular
 from lexicone.order import Order
 
-__all__ = [
-    "Environment",
-    "EpisodeState",
-    "Satisfaction",
-    "Simulation",
-    "Step",
-    "Trajectories",
-    "draw_index",
-    "environment",
-    "reset",
-    "satisfaction",
-    "simulate",
-    "step",
-    "transition",
-]
-
-_NEVER = 2.0  # a cumulative probability that no draw from [0, 1) exceeds
-_FEW = 64  # entries that are compared all at once; more are searched
-
-
-class Environment(NamedTuple):
-    """The tables of an `MDP` on the device, ready for sampling: a pytree that may be traced."""
-
-    next_state: Int[Array, "S A B"]
-    cumulative: Float[Array, "S A B"]
-    reward: Float[Array, "S A B K"]
-    start: Float[Array, " S"]
-    terminal: Bool[Array, " S"]
-
-
-class EpisodeState(NamedTuple):
-    """Where an episode is: its state and how many steps it took."""
-
-    state: Int[Array, ""]
-    time: Int[Array, ""]
-
-
-class Step(NamedTuple):
-    """What one action leads to."""
-
-    episode: EpisodeState
-    reward: Float[Array, " K"]
-    terminated: Bool[Array, ""]
-    """A terminal state is reached."""
-    truncated: Bool[Array, ""]
-    """The cap is reached, and no terminal state."""
+__all__ = ["Satisfaction", "Simulation", "Trajectories", "satisfaction", "simulate"]
 
 
 class Trajectories(NamedTuple):
@@ -96,39 +58,6 @@ class Satisfaction(NamedTuple):
     episodes: int
 
 
-def environment(mdp: MDP) -> Environment:
-    """Put an `MDP` on the device."""
-    return Environment(
-        jnp.asarray(mdp.next_state),
-        jnp.asarray(_cumulative(mdp.probability)),
-        jnp.asarray(mdp.reward),
-        jnp.asarray(_cumulative(mdp.initial)),
-        jnp.asarray(mdp.terminal),
-    )
-
-
-def reset(env: Environment, key: Any) -> EpisodeState:
-    """A new episode; its first state is drawn from the start distribution."""
-    draw = jax.random.uniform(key, dtype=env.start.dtype)
-    return EpisodeState(draw_index(env.start, draw), jnp.zeros((), dtype=jnp.int32))
-
-
-def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_steps: Any) -> Step:
-    """Take an action. A pure function: use it under ``jit``, ``vmap`` and ``scan``.
-
-    Args:
-        env: the compiled model.
-        episode: where it stands.
-        action: a number below A.
-        key: a JAX key, for the successor.
-        max_steps: caps the episode.
-
-    In a terminal state nothing moves and nothing is paid.
-    """
-    draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
-    return transition(env, episode, action, draw, max_steps)
-
-
 def simulate(
     mdp: MDP,
     policy: Any,
@@ -153,12 +82,10 @@ def simulate(
     All run at once in one compiled program, which is reused for other policies, seeds, discounts and caps.
     """
     check_model(mdp, gamma)
-    for name, number in (("episodes", episodes), ("max_steps", max_steps)):
-        if not isinstance(number, Integral) or number < 1:
-            raise ValueError(f"{name}: must be a whole number, at least 1, got {number!r}")
+    check_whole(episodes=episodes, max_steps=max_steps)
     if not isinstance(seed, Integral | jax.Array):
         raise ValueError(f"seed: expected a whole number or a JAX key, got {seed!r}")
-    actions = jnp.asarray(_cumulative(mdp.policy_table(policy)))
+    actions = jnp.asarray(cumulative_shares(mdp.policy_table(policy)))
     key = jax.random.key(int(seed)) if isinstance(seed, Integral) else seed
     keys = _episode_keys(key, episodes)
     env, discount = environment(mdp), jnp.asarray(gamma, dtype=actions.dtype)
@@ -193,9 +120,8 @@ def satisfaction(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: must be between 0 and 1, got {confidence}")
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance: must be at least 0 and below 1, got {tolerance}")
-    rows = regular("returns", returns, float)
+    check_range("tolerance", tolerance, 0, 1, below=True)
+    rows = as_array("returns", returns, float)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
     limits = np.array(order.thresholds)
@@ -215,18 +141,6 @@ def satisfaction(
         interval(every),
         len(rows),
     )
-
-
-def transition(
-    env: Environment, episode: EpisodeState, action: Any, draw: Array, limit: Any
-) -> Step:
-    """A step whose randomness is a number from [0, 1)."""
-    branch = draw_index(env.cumulative[episode.state, action], draw)
-    state = env.next_state[episode.state, action, branch]
-    reward = env.reward[episode.state, action, branch]
-    time = episode.time + 1
-    terminated = env.terminal[state]
-    return Step(EpisodeState(state, time), reward, terminated, ~terminated & (time >= limit))
 
 
 class _Running(NamedTuple):
@@ -297,19 +211,3 @@ def _record(
     start = _begin(env, keys)
     final, (states, taken, rewards) = jax.lax.scan(body, start, length=max_steps)
     return final, ((start.episode.state, states), taken, rewards)
-
-
-def _cumulative(probability: np.ndarray) -> np.ndarray:
-    """Cumulative sums on the last axis; from the last possible entry on beyond every draw."""
-    last = probability.shape[-1] - 1 - np.argmax(probability[..., ::-1] > 0, axis=-1)
-    beyond = np.arange(probability.shape[-1]) >= last[..., None]
-    return np.where(beyond, _NEVER, np.cumsum(probability, axis=-1))
-
-
-def draw_index(cumulative: Array, draw: Array) -> Array:
-    """The first entry whose cumulative probability exceeds the draw: never one of probability 0."""
-    if cumulative.shape[0] == 1:
-        return jnp.zeros((), dtype=jnp.int32)
-    if cumulative.shape[0] <= _FEW:
-        return jnp.sum(draw >= cumulative, dtype=jnp.int32)
-    return jnp.searchsorted(cumulative, draw, side="right").astype(jnp.int32)

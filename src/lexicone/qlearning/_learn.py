@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
 from lexicone._base.checks import check_range
+from lexicone.models._environment import environment
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
-from lexicone.models._simulation import environment
 from lexicone.order import Order
 from lexicone.qlearning._exploration import EpsilonGreedy, Schedule, Softmax, Visits, as_schedule
 from lexicone.qlearning._iterate import check_task, start_table

@@ -16,7 +16,7 @@ from jax.extend.random import threefry_2x32
 from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
-from lexicone.models._simulation import Environment, EpisodeState, draw_index, transition
+from lexicone.models._environment import Environment, EpisodeState, draw_index, transition
 from lexicone.qlearning._exploration import ExplorationKind, RateKind, ScheduleShape
 from lexicone.qlearning._rules import (
     Rule,

@@ -1,30 +1,20 @@
-"""Successor tables as plain arrays: their defects, and packing dense or sparse models into them.
+"""Dense and sparse models packed into successor tables, and back.
 
 A table lists for each state s and action a the B possible successors: ``next_state[s,a,b]``, with
 ``probability[s,a,b]`` and ``reward[s,a,b,k]``. Rows with fewer than B successors are filled up with
 probability 0.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy import sparse
 
-__all__ = [
-    "Dense",
-    "Sparse",
-    "find_defects",
-    "pack_dense",
-    "pack_sparse",
-    "regular",
-    "unpack_dense",
-    "unpack_sparse",
-]
+from lexicone.models._arrays import as_array
 
-SUM_TOLERANCE = 1e-6
-"""How far a distribution's sum may be from 1 (what float32 tables need); it is then scaled to 1."""
+__all__ = ["Dense", "Sparse", "pack_dense", "pack_sparse", "unpack_dense", "unpack_sparse"]
 
 
 class Dense(NamedTuple):
@@ -47,97 +37,6 @@ class Sparse(NamedTuple):
     terminal: Bool[np.ndarray, " S"]
 
 
-def find_defects(
-    next_state: np.ndarray,
-    probability: np.ndarray,
-    reward: np.ndarray,
-    initial: np.ndarray,
-    terminal: np.ndarray,
-    state_name: Callable[[int], str] = "state {}".format,
-    action_name: Callable[[int], str] = "action {}".format,
-) -> list[str]:
-    """Every kind of defect, each with its first place and how many more there are."""
-    shapes = _shape_defects(next_state, probability, reward, initial, terminal)
-    if shapes:
-        return shapes
-    defects: list[str] = []
-    states = next_state.shape[0]
-
-    def report(name: str, bad: np.ndarray, says: Callable[..., str]) -> None:
-        places = np.argwhere(bad)
-        if len(places):
-            first = tuple(int(i) for i in places[0])
-            parts = [state_name(first[0])] if first else []
-            parts += [action_name(first[1])] if len(first) > 1 else []
-            parts += [f"successor {first[2]}"] if len(first) > 2 else []
-            parts += [f"objective {first[3] + 1}"] if len(first) > 3 else []
-            more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
-            index = ",".join(map(str, first))
-            defects.append(f"{name}[{index}] ({', '.join(parts)}): {says(*first)}{more}")
-
-    outside = (next_state < 0) | (next_state >= states)
-    report(
-        "next_state",
-        outside,
-        lambda *i: f"is {next_state[i]}, but states are numbered from 0 to {states - 1}",
-    )
-    for name, table in (("probability", probability), ("reward", reward), ("initial", initial)):
-        report(
-            name, ~np.isfinite(table), lambda *i, table=table: f"is {table[i]}, not a finite number"
-        )
-    for name, table in (("probability", probability), ("initial", initial)):
-        report(name, table < 0, lambda *i, table=table: f"is {table[i]:.6g}, below 0")
-    with np.errstate(invalid="ignore"):
-        sums, start = probability.sum(axis=-1), initial.sum()
-    wrong = np.isfinite(sums) & (np.abs(sums - 1) > SUM_TOLERANCE)
-    report("probability", wrong, lambda s, a: f"sums to {sums[s, a]:.9g}, not 1")
-    if np.isfinite(start) and abs(start - 1) > SUM_TOLERANCE:
-        defects.append(f"initial: sums to {start:.9g}, not 1")
-    possible = (probability > 0) & terminal[:, None, None]
-    moves = possible & ~outside & (next_state != np.arange(states)[:, None, None])
-    report(
-        "terminal",
-        moves,
-        lambda s, a, b: (
-            f"a terminal state must loop on itself, but moves to state {next_state[s, a, b]}"
-        ),
-    )
-    with np.errstate(invalid="ignore"):
-        pays = possible[..., None] & (reward != 0)
-    report(
-        "terminal",
-        pays,
-        lambda *i: f"a terminal state must not pay, but has reward {reward[i]:.6g}",
-    )
-    return defects
-
-
-def _shape_defects(
-    next_state: np.ndarray,
-    probability: np.ndarray,
-    reward: np.ndarray,
-    initial: np.ndarray,
-    terminal: np.ndarray,
-) -> list[str]:
-    if next_state.ndim != 3 or 0 in next_state.shape:
-        return [
-            f"next_state: expected shape [states, actions, successors], none of them 0, "
-            f"got {next_state.shape}"
-        ]
-    shape = next_state.shape
-    defects = []
-    if probability.shape != shape:
-        defects.append(
-            f"probability: expected the shape of next_state {shape}, got {probability.shape}"
-        )
-    if reward.ndim != 4 or reward.shape[:3] != shape or reward.shape[3] == 0:
-        defects.append(f"reward: expected shape {(*shape, 'K')}, got {reward.shape}")
-    for name, table in (("initial", initial), ("terminal", terminal)):
-        if table.shape != shape[:1]:
-            defects.append(f"{name}: expected one entry per state {shape[:1]}, got {table.shape}")
-    return defects
-
-
 def pack_dense(
     transition: Any, reward: Any, terminal: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -145,8 +44,8 @@ def pack_dense(
 
     Rows of zeros in terminal states become loops.
     """
-    transition = regular("transition", transition, float)
-    reward = regular("reward", reward, float)
+    transition = as_array("transition", transition, float)
+    reward = as_array("reward", reward, float)
     if transition.ndim != 3 or transition.shape[0] != transition.shape[2] or 0 in transition.shape:
         raise ValueError(f"transition: expected shape [S,A,S], got {transition.shape}")
     states, actions, _ = transition.shape
@@ -163,7 +62,7 @@ def pack_dense(
     values = transition.reshape(states * actions, states)[rows, columns]
     paid = reward.reshape(states * actions, *reward.shape[2:])
     paid = paid[rows, columns] if reward.ndim == 4 else paid[rows]
-    return _pack(states, actions, rows, columns, values, paid)
+    return _pack_entries(states, actions, rows, columns, values, paid)
 
 
 def pack_sparse(
@@ -197,10 +96,11 @@ def pack_sparse(
     action = np.repeat(np.arange(actions), [m.nnz for m in parts])
     if sparse.issparse(reward) or (len(reward) and _holds_sparse(reward[0])):
         paid = np.stack(
-            [_gather(f"reward[{k}]", row, parts, states) for k, row in enumerate(reward)], axis=-1
+            [_rewards_of_moves(f"reward[{k}]", row, parts, states) for k, row in enumerate(reward)],
+            axis=-1,
         )
     else:
-        table = regular("reward", reward, float)
+        table = as_array("reward", reward, float)
         if table.ndim != 3 or table.shape[:2] != (states, actions):
             raise ValueError(
                 f"reward: expected shape [S,A,K] with S={states} and A={actions}, got {table.shape}"
@@ -208,7 +108,7 @@ def pack_sparse(
         paid = table[source, action]
     rows = source * actions + action
     order = np.argsort(rows, kind="stable")
-    return _pack(states, actions, rows[order], columns[order], values[order], paid[order])
+    return _pack_entries(states, actions, rows[order], columns[order], values[order], paid[order])
 
 
 def unpack_dense(
@@ -246,17 +146,8 @@ def unpack_sparse(
     return tuple(transition), tuple(tuple(row) for row in paid)
 
 
-def regular(name: str, data: Any, dtype: type | None = None) -> np.ndarray:
-    """An array; what does not make one raises a ValueError with the argument's name."""
-    try:
-        return np.asarray(data, dtype=dtype)
-    except (ValueError, TypeError):
-        what = "a regular array" if dtype is None else "a regular array of numbers"
-        raise ValueError(f"{name}: expected {what}") from None
-
-
 def _terminal_mask(terminal: Any, states: int) -> np.ndarray:
-    mask = regular("terminal", terminal, bool)
+    mask = as_array("terminal", terminal, bool)
     if mask.shape != (states,):
         raise ValueError(f"terminal: expected one entry per state ({states}), got {mask.shape}")
     return mask
@@ -266,7 +157,7 @@ def _holds_sparse(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and any(sparse.issparse(m) for m in item)
 
 
-def _gather(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarray:
+def _rewards_of_moves(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarray:
     """The entries of one objective's reward matrices where transitions are possible."""
     if sparse.issparse(row) or len(row) != len(parts):
         raise ValueError(f"{name}: expected one sparse matrix for each of {len(parts)} actions")
@@ -288,7 +179,7 @@ def _gather(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarra
     return np.concatenate(found)
 
 
-def _pack(
+def _pack_entries(
     states: int,
     actions: int,
     rows: np.ndarray,
