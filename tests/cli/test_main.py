@@ -108,6 +108,7 @@ def test_unknown_options_are_refused(capsys):
     assert run(["dance"], capsys)[0] == 2
 
 
+@pytest.mark.slow
 def test_reproduce_and_figures(tmp_path, capsys):
     code, _, _ = run(["reproduce", "lpa", "--starts", "2", "--out", str(tmp_path)], capsys)
     assert code == 0

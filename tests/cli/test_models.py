@@ -95,7 +95,7 @@ class TestWhyItFlipsACoin:
         )
 
     def test_only_states_that_matter_count(self, tmp_path, capsys):
-        limit = cli_models._FEW_STATES
+        limit = cli_models._MAX_SEARCHED_STATES
         for states, dead, searched in ((limit, 30, True), (limit + 1, 0, False), (401, 0, False)):
             path = str(tmp_path / "model.npz")
             self.coins(states, dead).save(path)
@@ -117,7 +117,7 @@ class TestWhyItFlipsACoin:
 
         solve = module.solve
         monkeypatch.setattr(module, "solve", slow)
-        monkeypatch.setattr(cli_models, "_PATIENCE", 0.05)
+        monkeypatch.setattr(cli_models, "_SEARCH_SECONDS", 0.05)
         told = self.text(EXTENDED[1:], capsys)
         assert "It has (-3, -5.2); --policies deterministic searches" in told
         assert "(not found within 0.05 seconds)" in told

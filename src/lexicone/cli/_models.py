@@ -17,8 +17,10 @@ from lexicone.models._mdp import MDP
 
 __all__ = ["Show", "Solve", "Tasks"]
 
-_FEW_STATES = 60  # up to which the best policy without a coin is searched for an explanation
-_PATIENCE = 10.0  # seconds for that search
+_MAX_SEARCHED_STATES = (
+    60  # up to which the best policy without a coin is searched for an explanation
+)
+_SEARCH_SECONDS = 10.0  # for that search
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
 
     states = int((mdp.reachable() & ~mdp.terminal).sum())
     unknown = "; --policies deterministic searches the best policy that never flips a coin"
-    if states > _FEW_STATES:
+    if states > _MAX_SEARCHED_STATES:
         return unknown if states <= MAX_STATES else ""
     begin = time.monotonic()
     with console.status("searching the best policy that never flips a coin …") as status:
@@ -213,11 +215,11 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
             solution.order,
             solution.gamma,
             policies="deterministic",
-            time_limit=_PATIENCE,
+            time_limit=_SEARCH_SECONDS,
             progress=progress,
         )
-    if fixed.status is Status.LIMIT and time.monotonic() - begin > _PATIENCE:
-        return f"{unknown} (not found within {_PATIENCE:g} seconds)"
+    if fixed.status is Status.LIMIT and time.monotonic() - begin > _SEARCH_SECONDS:
+        return f"{unknown} (not found within {_SEARCH_SECONDS:g} seconds)"
     if fixed.status is Status.OPTIMAL:
         return f"; the best policy that never flips a coin has {vector_text(fixed.values)}"
     return f"; of policies that never flip a coin only this is known: {fixed.message}"
