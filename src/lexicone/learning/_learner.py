@@ -85,7 +85,11 @@ class AnyLearner(Protocol):
 
 @runtime_checkable
 class Learner(AnyLearner, Protocol):
-    """A learner for models."""
+    """A learner for models: a frozen dataclass whose fields are its settings and whose methods are the algorithm.
+
+    ``traced`` names the fields that hold numbers one may sweep without compiling again. `update` is called under
+    ``jit`` and ``vmap``, with the part of the training that is over, from 0 to 1, as ``share``.
+    """
 
     def update(
         self, problem: Problem, state: Any, key: Any, share: Array
