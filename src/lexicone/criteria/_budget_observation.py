@@ -62,8 +62,15 @@ def with_budgets(
         gamma: the discount of the returns that thresholds are compared with.
         rewards: ``"clipped"`` pays the change of ``min(Σ r_j, τ_j)`` instead of r_j.
 
-    Use them under ``jit``, ``vmap`` and ``scan``. Observations must be arrays: they are raveled. The first step checks
-    that as many rewards are paid as the order has objectives.
+    Use them under ``jit``, ``vmap`` and ``scan``. The first step checks that as many rewards are paid as the order has
+    objectives.
+
+    Args:
+        reset: ``reset(key) -> state, observation``; observations must be arrays: they are raveled.
+        step: ``step(state, action, key) -> Transition``.
+        order: the thresholds; those of ±∞ need no budget.
+        gamma: the discount of the returns that thresholds are compared with.
+        rewards: ``"original"``, or ``"clipped"``, which add up to ``min(R_j, τ_j)`` over an episode.
     """
     if not isinstance(gamma, Real) or not 0 < gamma <= 1:
         raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_range, check_whole
 from lexicone.criteria._augment import augmentation
 from lexicone.criteria._budgets import BudgetsNotEnumerable
 from lexicone.criteria._search import search
@@ -59,11 +59,17 @@ def compare(
 
     In a model without chance a deterministic policy has a single episode, so none is better than the best episode: if
     that takes the same action at each visit of a state, it is the answer. Otherwise branch and bound searches, from
-    the best policy for episodes where that is deterministic and stationary; after ``seconds`` it is cut short.
+    the best policy for episodes where that is deterministic and stationary.
+
+    Args:
+        mdp: the model.
+        order: the thresholds.
+        gamma: the discount.
+        max_states: of the augmented model; with more, there is no best policy for episodes.
+        seconds: after these, branch and bound is cut short.
     """
     check_whole(max_states=max_states)
-    if not seconds > 0:
-        raise ValueError(f"seconds: must be positive, got {seconds}")
+    check_range("seconds", seconds, 0, above=True)
     nothing = np.full(len(order), np.nan)
     augmented, refusal = None, ""
     try:
