@@ -1,45 +1,14 @@
 import jaxtyping
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lexicone.exact._solution import Status
 from lexicone.exact._solve import solve
-from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.tasks import garnet, grid, maze, space_traders
-from tests.helpers.small_models import (
-    assert_no_mixture_is_better,
-    assert_not_better,
-    deterministic_values,
-    draw_order,
-    drawn,
-    many,
-    random_model,
-    small_models,
-    without_signs,
-)
-
-ONE_SIGN = ("costs", "some costs", "gains", "one sign each")
-
-
-def close(a, b, tolerance=1e-6):
-    """Equal up to the tolerance, relative where values are above 1; infinities must be the same."""
-    return np.allclose(a, b, rtol=tolerance, atol=tolerance)
-
-
-def check(solution, mdp, order, gamma):
-    """What every optimal solution keeps: its values are its policy's, few states randomise, the gap is closed."""
-    assert close(evaluate(mdp, solution.policy, gamma), solution.values, 1e-7)
-    assert close(solution.key, order.key(solution.values))
-    assert (solution.gap <= 1e-6 * np.maximum(1, np.abs(solution.bound))).all()
-    if np.isfinite(solution.values).all():
-        assert len(solution.randomises) <= len(order) - 1
-        if np.isfinite(solution.occupancy).all():
-            returns = np.einsum("sa,sak->k", solution.occupancy, mdp.expected_reward)
-            assert close(returns, solution.values, 1e-7)
+from tests.helpers.small_models import deterministic_values, drawn, random_model
+from tests.helpers.solutions import check_optimal, close
 
 
 class TestNumbersOfThePaper:
@@ -52,6 +21,7 @@ class TestNumbersOfThePaper:
         assert len(found.randomises) == 1
         start = int(np.argmax(mdp.initial))
         assert found.randomises == [start]
+        assert mdp.action_names is not None
         up = mdp.action_names.index("Up")
         np.testing.assert_allclose(found.policy[start, up], 0.8, atol=1e-9)
         np.testing.assert_allclose(found.prices, [[0.0, 1.2]], atol=1e-9)
@@ -66,91 +36,11 @@ class TestNumbersOfThePaper:
         mdp = space_traders()
         found = solve(mdp, Order([0.88]), 1.0, policies="deterministic")
         np.testing.assert_allclose(found.values, [0.9, -14.5], atol=1e-9)
+        assert mdp.action_names is not None
         names = [mdp.action_names[a] for a in found.policy.argmax(axis=1)[:2]]
         assert names == ["Direct", "Indirect"]
         mixed = solve(mdp, Order([0.88]), 1.0)
         assert mixed.key[1] > -14.5
-
-
-class TestRandomModels:
-    @many
-    @given(st.data(), small_models(), st.sampled_from([0.0, 0.5, 0.9, 0.99, 0.999]))
-    def test_discounted(self, data, recipe, gamma):
-        mdp = random_model(*recipe)
-        rows = deterministic_values(mdp, gamma)
-        order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, gamma, method=m) for m in ("lp", "columns")}
-        for solution in found.values():
-            assert solution.status is Status.OPTIMAL
-            check(solution, mdp, order, gamma)
-            assert_not_better(order, rows, solution.key)
-            assert_no_mixture_is_better(rows, order, solution.key)
-        assert close(found["lp"].key, found["columns"].key)
-
-    @many
-    @given(st.data(), small_models(ONE_SIGN))
-    def test_undiscounted_costs_and_gains(self, data, recipe):
-        mdp = random_model(*recipe)
-        rows = deterministic_values(mdp, 1.0)
-        order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
-        assert found["lp"].status is found["columns"].status
-        for solution in found.values():
-            if solution.status is Status.OPTIMAL:
-                check(solution, mdp, order, 1.0)
-                assert_not_better(order, rows, solution.key)
-                assert_no_mixture_is_better(rows, order, solution.key, attained=False)
-            else:
-                assert solution.message
-        if found["lp"].status is Status.OPTIMAL:
-            assert close(found["lp"].key, found["columns"].key)
-
-    @many
-    @given(st.data(), small_models(("costs", "some costs")))
-    def test_undiscounted_costs_are_mixtures(self, data, recipe):
-        """Without gains, loops help nobody: the optimum is that of mixtures of deterministic policies."""
-        mdp = random_model(*recipe)
-        rows = deterministic_values(mdp, 1.0)
-        order = draw_order(data.draw, rows)
-        found = solve(mdp, order, 1.0)
-        if found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY):
-            assert_no_mixture_is_better(rows, order, found.key)
-        else:
-            assert found.status is Status.DIVERGENT
-            counts = np.array([t > -np.inf for t in order.thresholds] + [True])
-            ends = (rows[:, counts] > -np.inf).all(axis=1)
-            if ends.any():  # some policies have totals, but lose something more important
-                best = max(map(tuple, np.asarray(order.key(rows[ends]))))
-                assert_not_better(order, np.array([best]), found.key)
-
-    @many
-    @given(st.data(), small_models(("ties", "any")))
-    def test_undiscounted_any_signs(self, data, recipe):
-        mdp = random_model(*recipe)
-        rows = deterministic_values(mdp, 1.0)
-        total = np.isfinite(deterministic_values(without_signs(mdp), 1.0)).all(axis=1)
-        order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
-        solved = {Status.OPTIMAL, Status.NEEDS_MEMORY}
-        statuses = {solution.status for solution in found.values()}
-        assert len(statuses - solved) + bool(statuses & solved) == 1
-        if statuses <= solved:
-            assert close(found["lp"].key, found["columns"].key)
-            for solution in found.values():
-                if solution.status is Status.OPTIMAL:
-                    assert close(evaluate(mdp, solution.policy, 1.0), solution.values)
-                if total.any():
-                    assert_not_better(order, rows[total], solution.key)
-
-    @many
-    @given(st.data(), small_models(("any",), max_objectives=3), st.sampled_from([0.5, 0.9]))
-    def test_break_ties(self, data, recipe, gamma):
-        mdp = random_model(*recipe)
-        rows = deterministic_values(mdp, gamma)
-        order = Order(draw_order(data.draw, rows).thresholds, break_ties=True)
-        found = solve(mdp, order, gamma)
-        assert found.status is Status.OPTIMAL
-        assert_not_better(order, rows, found.key)
 
 
 class TestThresholds:
@@ -217,102 +107,6 @@ class TestThresholds:
         np.testing.assert_allclose(large.values, plain.values * factors, rtol=1e-8)
 
 
-@pytest.mark.parametrize("method", ["lp", "columns"])
-class TestForEver:
-    """γ=1: loops that pay nothing, gains, costs, and those that no stationary policy can use well."""
-
-    def test_staying_where_nothing_is_paid(self, method):
-        mdp = drawn(2, {0: [(0, (0, 0)), (1, (-10, 5))]}, [1])
-        found = solve(mdp, Order([0.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        np.testing.assert_allclose(found.values, [0, 0], atol=1e-12)
-
-    def test_staying_with_probability_one_half_needs_memory(self, method):
-        mdp = drawn(2, {0: [(0, (0, 0)), (1, (-10, 5))]}, [1])
-        found = solve(mdp, Order([-5.0]), 1.0, method=method)
-        assert found.status is Status.NEEDS_MEMORY
-        np.testing.assert_allclose(found.values, [-5, 2.5], atol=1e-9)
-        np.testing.assert_allclose(found.stay, [0.5, 0], atol=1e-9)
-
-    def test_staying_elsewhere_needs_none(self, method):
-        mdp = drawn(3, {0: [(1, (0, 0)), (2, (-10, 5))], 1: [(1, (0, 0)), (0, (0, 0))]}, [2])
-        found = solve(mdp, Order([-5.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        assert found.stay is None
-        np.testing.assert_allclose(evaluate(mdp, found.policy, 1.0), [-5, 2.5], atol=1e-9)
-        assert found.randomises == [0]
-
-    def test_a_loop_that_costs_a_later_objective(self, method):
-        mdp = drawn(2, {0: [(0, (0, -1)), (1, (-1, -3))]}, [1])
-        stuck = solve(mdp, Order([0.0]), 1.0, method=method)
-        assert stuck.status is Status.DIVERGENT
-        assert "objective 2" in stuck.message
-        np.testing.assert_allclose(stuck.values, [0, -np.inf])
-        leaves = solve(mdp, Order([-1.0]), 1.0, method=method)
-        assert leaves.status is Status.OPTIMAL
-        np.testing.assert_allclose(leaves.values, [-1, -3])
-
-    def test_an_unreachable_goal(self, method):
-        mdp = drawn(3, {0: [(1, (0, -1))], 1: [(0, (0, -1))]}, [2])
-        found = solve(mdp, Order([0.0]), 1.0, method=method)
-        assert found.status is Status.DIVERGENT
-        assert "objective 2" in found.message
-
-    def test_unbounded_objectives_are_named(self, method):
-        mdp = drawn(2, {0: [(0, (0, 1)), (1, (0, 0))]}, [1])
-        found = solve(mdp, Order({"safety": 0.0, "profit": None}), 1.0, method=method)
-        assert found.status is Status.UNBOUNDED
-        assert "objective 2 (profit)" in found.message
-        first = drawn(2, {0: [(0, (1, -1)), (1, (0, 0))]}, [1])
-        found = solve(first, Order([np.inf]), 1.0, method=method)
-        assert found.status is Status.UNBOUNDED
-        assert "objective 1" in found.message
-
-    def test_going_round_until_the_threshold_is_met(self, method):
-        mdp = drawn(2, {0: [(0, (1, -1)), (1, (0, 0))]}, [1])
-        found = solve(mdp, Order([5.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        np.testing.assert_allclose(evaluate(mdp, found.policy, 1.0), [5, -5], atol=1e-8)
-
-    def test_gains_for_ever_meet_any_threshold(self, method):
-        mdp = drawn(1, {0: [(0, (1, 0, 0)), (0, (0, 1, 0))]})
-        found = solve(mdp, Order([5.0, 7.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        np.testing.assert_allclose(found.values, [np.inf, np.inf, 0])
-        assert found.satisfied.all()
-
-    def test_gains_with_costs_in_between(self, method):
-        mdp = drawn(2, {0: [(1, (2, 0))], 1: [(0, (-1, 0))]})
-        found = solve(mdp, Order([5.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        np.testing.assert_allclose(found.values, [np.inf, 0])
-        assert solve(mdp, Order([np.inf]), 1.0, method=method).status is Status.UNBOUNDED
-
-    def test_a_gain_that_costs_more_important_things_is_not_unbounded(self, method):
-        mdp = drawn(3, {0: [(2, (0, 0)), (1, (-1, 0))], 1: [(1, (0, 1)), (2, (0, 0))]}, [2])
-        found = solve(mdp, Order([0.0]), 1.0, method=method)
-        assert found.status is Status.OPTIMAL
-        np.testing.assert_allclose(found.values, [0, 0], atol=1e-9)
-        assert solve(mdp, Order([-0.5]), 1.0, method=method).status is Status.UNBOUNDED
-
-    def test_a_supremum_that_no_policy_attains(self, method):
-        mdp = drawn(3, {0: [(2, (0, 10)), (1, (0, 0))], 1: [(1, (1, 0)), (2, (0, 0))]}, [2])
-        found = solve(mdp, Order([5.0]), 1.0, method=method)
-        assert found.status is Status.SUPREMUM
-        assert "objective 2" in found.message
-        np.testing.assert_allclose(found.bound, [5, 10])
-        values = evaluate(mdp, found.policy, 1.0)
-        np.testing.assert_allclose(values, found.values, atol=1e-7)
-        assert values[0] >= 5 - 1e-6
-        assert 9.99 < values[1] < 10
-
-    def test_loops_whose_rewards_cancel_have_no_total(self, method):
-        mdp = drawn(2, {0: [(1, (1, 0))], 1: [(0, (-1, 0))]})
-        found = solve(mdp, Order([0.2]), 1.0, method=method)
-        assert found.status is Status.DIVERGENT
-        assert "cancel" in found.message
-
-
 class TestSizes:
     @pytest.mark.parametrize(
         ("mdp", "seed"),
@@ -327,7 +121,7 @@ class TestSizes:
         found = {m: solve(mdp, order, 0.95, method=m) for m in ("lp", "columns")}
         assert close(found["lp"].key, found["columns"].key)
         for solution in found.values():
-            check(solution, mdp, order, 0.95)
+            check_optimal(solution, mdp, order, 0.95)
 
     def test_a_larger_model_by_columns(self):
         mdp = grid(60, seed=3)
@@ -336,7 +130,7 @@ class TestSizes:
         found = solve(mdp, order, 0.99, progress=lines.append)
         assert found.method == "columns"
         assert found.status is Status.OPTIMAL
-        check(found, mdp, order, 0.99)
+        check_optimal(found, mdp, order, 0.99)
         assert any("policies" in line for line in lines)
 
     def test_undiscounted_large(self):
@@ -345,7 +139,7 @@ class TestSizes:
         found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
         assert close(found["lp"].key, found["columns"].key)
         for solution in found.values():
-            check(solution, mdp, order, 1.0)
+            check_optimal(solution, mdp, order, 1.0)
 
     def test_start_in_a_terminal_state(self):
         mdp = drawn(1, {0: [(0, (0, 0))]}, [0])

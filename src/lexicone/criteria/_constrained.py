@@ -88,8 +88,8 @@ class ExactSolver:
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """Maximise one objective given floors under others, all in the model's own units."""
-        marks = np.isin(np.arange(len(self.order)), [objective, *floors])
-        usable = restrict_to_finite(self.pairs, marks)
+        relevant = np.isin(np.arange(len(self.order)), [objective, *floors])
+        usable = restrict_to_finite(self.pairs, relevant)
         if usable is None:
             return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
@@ -129,7 +129,7 @@ class ExactSolver:
             return problem.ended("stochastic")
         count = len(self.order)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
-        marks = np.isin(np.arange(count), [*floors])
+        relevant = np.isin(np.arange(count), [*floors])
         bound = np.full(count, -np.inf)
         for j, floor in scaled.items():
             bound[j] = floor
@@ -141,10 +141,10 @@ class ExactSolver:
             engine, found = extract_policy(self.engine, self.stage, others, objective)
             pairs = engine.pairs
         else:
-            marks[objective] = outcome is Outcome.UNBOUNDED
-            pairs, found = policy_that_keeps(self.pairs, marks, others)
+            relevant[objective] = outcome is Outcome.UNBOUNDED
+            pairs, found = policy_that_keeps(self.pairs, relevant, others)
         nothing = np.zeros((count, count))
-        result = Optimum(outcome, objective, pairs, found, scaled, marks, bound, nothing)
+        result = Optimum(outcome, objective, pairs, found, scaled, relevant, bound, nothing)
         return problem.stochastic(result, self.method)
 
     def _engine_for(self, pairs: StateActions) -> Maximizer:

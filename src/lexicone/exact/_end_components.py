@@ -41,16 +41,16 @@ def end_components(
 
 def stay_regions(
     pairs: StateActions,
-    objectives: Bool[np.ndarray, " K"],
+    relevant: Bool[np.ndarray, " K"],
     within: Bool[np.ndarray, " S"] | None = None,
 ) -> tuple[Int[np.ndarray, " S"], Bool[np.ndarray, " N"]]:
-    """Where one can stay for ever without cost in the marked objectives: regions and pairs as in `end_components`.
+    """Where one can stay for ever without cost in the relevant objectives: regions and pairs as in `end_components`.
 
     A component is thinned out until the circulations on it have all gains positive at once, but for those
     objectives that it does not pay at all. An objective that cannot gain may not be paid.
     """
     size = NO_REWARD * np.abs(pairs.reward).max(axis=0, initial=0.0)
-    reward = np.where(np.abs(pairs.reward) <= size, 0.0, pairs.reward)[:, objectives]
+    reward = np.where(np.abs(pairs.reward) <= size, 0.0, pairs.reward)[:, relevant]
     free = np.ones(pairs.num_pairs, dtype=bool) if within is None else within[pairs.state]
     while True:
         region, free = end_components(pairs, free)
@@ -117,9 +117,9 @@ def largest_gains(
 
 
 def restrict_to_finite(
-    pairs: StateActions, objectives: Bool[np.ndarray, " K"]
+    pairs: StateActions, relevant: Bool[np.ndarray, " K"]
 ) -> StateActions | None:
-    """The pairs that policies can use whose marked objectives are not −∞, for γ=1; None if there is no such policy.
+    """The pairs that policies can use whose relevant objectives are not −∞, for γ=1; None if there is no such policy.
 
     Adds a pair that stays wherever `stay_regions` allows it, then keeps only what can still end or stay with
     probability 1, and what is reached. For γ<1 every policy has finite values: nothing changes.
@@ -129,7 +129,7 @@ def restrict_to_finite(
     before = np.zeros(pairs.num_states, dtype=bool)
     before[pairs.state[pairs.action == STAY]] = True
     plain, _ = pairs.keep(pairs.action != STAY)
-    region, _ = stay_regions(plain, objectives)
+    region, _ = stay_regions(plain, relevant)
     joined = _add_stays(plain, (region >= 0) & (before | (not pairs.stays_added)))
     allowed = np.ones(joined.num_pairs, dtype=bool)
     while True:

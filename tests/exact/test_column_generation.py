@@ -1,4 +1,4 @@
-"""Parts of column generation: policy iteration, chains, loops, and purified mixtures."""
+"""Parts of column generation: policy iteration, chains, loops, and sparse policies."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,7 @@ def test_the_bound_holds_for_any_values():
 def test_an_unbounded_sum_is_found_as_a_loop():
     mdp = drawn(3, {0: [(2, (0,)), (1, (-5,))], 1: [(1, (1,)), (2, (0,))]}, [2])
     pairs = restrict_to_finite(all_state_actions(mdp, 1.0), np.array([True]))
+    assert pairs is not None
     found = best_ending_policy(pairs, pairs.reward[:, 0], ending_policy(pairs))
     assert found.loop is not None
     assert ColumnGeneration(pairs).maximize(0, {}).outcome is Outcome.UNBOUNDED
@@ -81,9 +82,10 @@ def test_stay_regions():
     assert (region >= 0).tolist() == [False, True, True, True, True, False, False]
     assert region[1] == region[2] != region[3]
     assert not inside[(pairs.state == 2) & (pairs.reward[:, 0] < 0)].any()
-    settled = restrict_to_finite(pairs, np.array([True]))
-    assert settled.states.tolist() == [0, 1, 2, 3, 4]
-    assert settled.states[settled.state[settled.action == STAY]].tolist() == [1, 2, 3, 4]
+    usable = restrict_to_finite(pairs, np.array([True]))
+    assert usable is not None
+    assert usable.states.tolist() == [0, 1, 2, 3, 4]
+    assert usable.states[usable.state[usable.action == STAY]].tolist() == [1, 2, 3, 4]
 
 
 def test_floors_that_no_policy_keeps():
@@ -97,7 +99,7 @@ def test_floors_that_no_policy_keeps():
 
 @pytest.mark.parametrize("small", [0, 10**9], ids=["walk", "program"])
 @pytest.mark.parametrize("seed", range(6))
-def test_purified_mixtures(seed, small, monkeypatch):
+def test_mixtures_are_made_sparse(seed, small, monkeypatch):
     """A mixture of best policies for the same weights, made to differ by ties, ends up with two random states."""
     monkeypatch.setattr(sparse_policy, "_PROGRAM_FIRST_STATES", small)
     rng = np.random.default_rng(seed)
