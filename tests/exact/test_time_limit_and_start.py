@@ -93,6 +93,7 @@ def test_a_deterministic_search_is_cut_in_time() -> None:
     assert np.isinf(found.bound[1])
 
 
+@pytest.mark.slow
 def test_enough_time_changes_nothing() -> None:
     order = Order(half_way(GARNET, 0.9))
     for how in ({"method": "lp"}, {"method": "columns"}, {"policies": "deterministic"}):
@@ -129,6 +130,7 @@ def test_a_start_saves_columns(change: str) -> None:
     np.testing.assert_allclose(found.key, plain.key, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_start_saves_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     order = Order([0.9 * solve(GARNET, Order([np.inf]), 0.9).values[0]])
     branch: Callable[..., Any] = deterministic._Search._branch
