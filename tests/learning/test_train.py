@@ -160,7 +160,7 @@ def test_a_learner_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"task": "maze"}, r"^task: expected an MAZE"),
+        ({"task": "maze"}, r"^task: expected an MDP"),
         ({"order": Order([1.0, 2.0])}, r"^order: has 3 objectives .* the model has 2"),
         ({"learner": object()}, r"^learner: .* has no traced, batch"),
         ({"seeds": 0}, r"^seeds: must be a whole number of at least 1, got 0"),
