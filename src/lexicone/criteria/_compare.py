@@ -53,7 +53,7 @@ def compare(
     Args:
         mdp: the model.
         order: its thresholds.
-        gamma: the discount, in (0, 1].
+        gamma: the discount, in [0, 1].
         max_states: of the augmented model; more are refused.
         seconds: how long the search for the best deterministic policy may take.
 

@@ -61,7 +61,7 @@ def pareto(
 
     Args:
         mdp: a model with two or three objectives.
-        gamma: the discount, in (0, 1].
+        gamma: the discount, in [0, 1].
         policies: ``"stochastic"``, or ``"deterministic"`` (two objectives only).
         points: how many thresholds for each objective but the last, or how many points at most.
         progress: called with a line of text now and then.
@@ -172,7 +172,7 @@ def sensitivity(
         mdp: the model.
         order: the thresholds; that of ``objective`` is moved.
         objective: which threshold moves, not the last objective.
-        gamma: the discount, in (0, 1].
+        gamma: the discount, in [0, 1].
         thresholds: the values that it takes.
         points: how many, if ``thresholds`` is left out.
         policies: as in `solve`.
