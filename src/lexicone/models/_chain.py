@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from scipy import sparse
+from scipy.linalg import get_blas_funcs
 from scipy.sparse import csgraph
 from scipy.sparse import linalg as sparse_linalg
 
@@ -23,6 +24,8 @@ _DIRECT_SIZE = 300  # states; larger systems are first tried with an iterative m
 _DIRECT_ENTRIES = 1.25  # per state: without chance, factors are as sparse as the chain itself
 _LARGEST_BANDED = 200_000  # states; of larger graphs the bandwidth is not sought
 _RESTARTS = 20
+_blas_dot, _blas_add = get_blas_funcs(("dot", "axpy"), dtype=np.float64)
+_BLOCK = 8192  # entries: below OpenBLAS's 10,000, from where on it wakes threads, which takes longer than the work
 
 
 class Chain:
@@ -149,39 +152,51 @@ def _bicgstab(
 ) -> np.ndarray:
     """``(I − N) y = right`` until the largest residual is below ``goal``, a breakdown, or the limit.
 
-    No BLAS takes part: NumPy's and SciPy's each have threads of their own, which would wait for each other longer than
-    the arithmetic on vectors takes.
+    Vectors are updated in place: allocating them anew would take longer than the arithmetic.
     """
     size = len(right)
     enough = goal * goal * size
     solution, residual, direction = np.zeros(size), right.copy(), right.copy()
+    moved, image, spare = np.empty(size), np.empty(size), np.empty(size)
     rho = _dot(right, residual)
     for _ in range(limit):
-        moved = direction - matrix @ direction
+        np.subtract(direction, matrix @ direction, out=moved)
         scale = _dot(right, moved)
         if scale == 0 or rho == 0:
             break
         alpha = rho / scale
-        solution += alpha * direction
-        residual -= alpha * moved
-        image = residual - matrix @ residual
+        _add(alpha, direction, solution)
+        _add(-alpha, moved, residual)
+        np.subtract(residual, matrix @ residual, out=image)
         length = _dot(image, image)
         if length == 0:
             break
         omega = _dot(image, residual) / length
-        solution += omega * residual
-        residual -= omega * image
+        _add(omega, residual, solution)
+        _add(-omega, image, residual)
         if omega == 0:
             break
-        if _dot(residual, residual) <= enough and np.abs(residual).max() <= goal:
+        if _dot(residual, residual) <= enough and np.abs(residual, out=spare).max() <= goal:
             break
         new = _dot(right, residual)
-        direction -= omega * moved
-        direction *= (new / rho) * (alpha / omega)
-        direction += residual
+        _add(-omega, moved, direction)
+        np.multiply(direction, (new / rho) * (alpha / omega), out=direction)
+        np.add(direction, residual, out=direction)
         rho = new
     return solution
 
 
 def _dot(left: np.ndarray, right: np.ndarray) -> float:
-    return float(np.einsum("i,i->", left, right))
+    """``left·right``, block by block."""
+    size = len(left)
+    return sum(
+        _blas_dot(left, right, n=min(_BLOCK, size - k), offx=k, offy=k)
+        for k in range(0, size, _BLOCK)
+    )
+
+
+def _add(factor: float, vector: np.ndarray, total: np.ndarray) -> None:
+    """``total += factor·vector`` in place, block by block."""
+    size = len(vector)
+    for k in range(0, size, _BLOCK):
+        _blas_add(vector, total, a=factor, n=min(_BLOCK, size - k), offx=k, offy=k)
