@@ -2,11 +2,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_example_runs_and_prints_what_it_says(capsys):
     example, training = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len([line for line in example.splitlines() if line.strip()]) <= 12

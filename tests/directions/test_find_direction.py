@@ -86,6 +86,7 @@ def test_reasons():
     assert not nan.weights.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sequential", "exact", "halfspace"])
 @given(rows=gradient_matrices(max_size=20), delta=DELTAS, seed=st.integers(0, 99))
 def test_libraries_agree(method: DirectionMethod, rows: Rows, delta: float, seed: int):

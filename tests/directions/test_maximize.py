@@ -162,6 +162,7 @@ class TestProposition:
         active=st.booleans(),
         method=st.sampled_from(["sequential", "exact"]),
     )
+    @pytest.mark.slow
     def test_safe_steps_keep_it_along_the_whole_path(self, seed, size, active, method):
         rng = np.random.default_rng(seed)
         matrices, centres = random_quadratics(rng, size, 4)
@@ -184,6 +185,7 @@ class TestProposition:
             kept = np.array(order.thresholds) if active else before[:-1]
             assert np.all(after[:o] >= kept[:o])
 
+    @pytest.mark.slow
     @settings(max_examples=6)
     @given(seed=st.integers(0, 10_000), size=st.integers(2, 4))
     def test_safe_exact_active_finds_the_constrained_optimum(self, seed, size):
