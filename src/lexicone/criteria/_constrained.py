@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._maximizer import Maximizer, Maximum
+from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._policy_extraction import extract_policy, policy_that_keeps
 from lexicone.exact._report import Report, reward_scale
 from lexicone.exact._solution import Solution
@@ -84,7 +84,7 @@ class ExactSolver:
         small = self.pairs.num_states <= PROGRAM_STATES
         self.method: Literal["lp", "columns"] = "lp" if small else "columns"
         self.engine: Maximizer | None = None
-        self.stage: Maximum | None = None
+        self.stage: StageMaximum | None = None
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """Maximise one objective given floors under others, all in the model's own units."""

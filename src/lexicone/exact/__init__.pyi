@@ -12,7 +12,6 @@ from ._front import (
 )
 from ._lvi import SlackPolicy as SlackPolicy
 from ._lvi import lvi as lvi
-from ._report import Report as Report
 from ._solution import Solution as Solution
 from ._solution import Status as Status
 from ._solve import solve as solve

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
-from lexicone.exact._maximizer import Maximum, upper_bound
+from lexicone.exact._maximizer import StageMaximum, upper_bound
 from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
@@ -74,7 +74,7 @@ class ColumnGeneration:
         floors: dict[int, float],
         cap: float = np.inf,
         gap: float = EXACT_GAP,
-    ) -> Maximum:
+    ) -> StageMaximum:
         """Maximise one objective given floors under others.
 
         Stops where ``cap`` is reached, or where the bound is nearer than ``gap`` times the value's size.
@@ -86,15 +86,15 @@ class ColumnGeneration:
         weights = best_weights = np.eye(pairs.num_objectives)[objective]
         reached = self.reach_floors(floors)
         if reached is not Outcome.OPTIMAL:
-            return Maximum(reached, np.nan, np.inf, weights, best_values)
+            return StageMaximum(reached, np.nan, np.inf, weights, best_values)
         value, best_bound = -np.inf, np.inf
         for step in range(_MOST_STEPS):
             if step or floors:
                 outcome, value, weights = self._solve_master(objective, floors)
                 if outcome is not Outcome.OPTIMAL:
-                    return Maximum(outcome, np.inf, np.inf, weights, best_values)
+                    return StageMaximum(outcome, np.inf, np.inf, weights, best_values)
                 if value >= cap:
-                    return Maximum(Outcome.CAPPED, value, np.inf, weights, best_values)
+                    return StageMaximum(Outcome.CAPPED, value, np.inf, weights, best_values)
             accuracy = 1e-2 * (best_bound - value)
             exact = not np.isfinite(accuracy) or accuracy < 1e-10 * max(1.0, abs(value))
             found = self._best_policy_for(weights, 0.0 if exact else accuracy)
@@ -115,16 +115,16 @@ class ColumnGeneration:
                 known and (open_gap <= _REPEATED_GAP or repeats > _MOST_REPEATS)
             ):
                 best_bound = max(best_bound, value)
-                return Maximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
+                return StageMaximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
             if not known:
                 self._add_policy(found.policy)
             if self._too_late():
                 break
         if not self._too_late():
-            return Maximum(Outcome.FAILED, value, best_bound, best_weights, best_values)
+            return StageMaximum(Outcome.FAILED, value, best_bound, best_weights, best_values)
         outcome, value, _ = self._solve_master(objective, floors)
         value = value if outcome is Outcome.OPTIMAL else np.nan
-        return Maximum(Outcome.TIME_LIMIT, value, best_bound, best_weights, best_values)
+        return StageMaximum(Outcome.TIME_LIMIT, value, best_bound, best_weights, best_values)
 
     def _too_late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -261,7 +261,7 @@ class ColumnGeneration:
         """None: where a pair is gone, the policies take others (see `restricted`)."""
         return np.zeros(self.pairs.num_pairs, dtype=bool)
 
-    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+    def elsewhere(self, maximum: StageMaximum | None) -> Int[np.ndarray, " S"]:
         """The last policy that was found."""
         return self.last_policy
 

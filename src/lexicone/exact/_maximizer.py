@@ -9,10 +9,10 @@ from lexicone.exact._highs import Outcome
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EXACT_GAP
 
-__all__ = ["Maximizer", "Maximum", "upper_bound"]
+__all__ = ["Maximizer", "StageMaximum", "upper_bound"]
 
 
-class Maximum(NamedTuple):
+class StageMaximum(NamedTuple):
     """The maximum of one objective over the policies that keep the floors."""
 
     outcome: Outcome
@@ -43,7 +43,7 @@ class Maximizer(Protocol):
         floors: dict[int, float],
         cap: float = np.inf,
         gap: float = EXACT_GAP,
-    ) -> Maximum:
+    ) -> StageMaximum:
         """Maximise one objective given floors under others.
 
         It may stop (CAPPED) where the value exceeds ``cap``, or (OPTIMAL) where the bound is nearer than ``gap``
@@ -59,7 +59,7 @@ class Maximizer(Protocol):
         """The pairs without which the last maximum cannot be had."""
         ...
 
-    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+    def elsewhere(self, maximum: StageMaximum | None) -> Int[np.ndarray, " S"]:
         """The pair to take in each state that the last maximum does not visit."""
         ...
 

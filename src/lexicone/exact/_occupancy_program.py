@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
-from lexicone.exact._maximizer import Maximum, upper_bound
+from lexicone.exact._maximizer import StageMaximum, upper_bound
 from lexicone.exact._policy_iteration_total import ending_policy, never_ending_states
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, RELAXED_FLOOR
@@ -53,7 +53,7 @@ class OccupancyProgram:
         floors: dict[int, float],
         cap: float = np.inf,
         gap: float = EXACT_GAP,
-    ) -> Maximum:
+    ) -> StageMaximum:
         """Maximise one objective given floors under others; always up to the optimum itself."""
         pairs, highs = self.pairs, self.highs
         states, count = pairs.num_states, pairs.num_pairs
@@ -74,7 +74,7 @@ class OccupancyProgram:
             nothing = np.zeros(states)
             limited = outcome is Outcome.TIME_LIMIT and pairs.gamma < 1
             bound = upper_bound(pairs, weights, nothing, floors) if limited else np.inf
-            return Maximum(outcome, np.nan, bound, weights, nothing)
+            return StageMaximum(outcome, np.nan, bound, weights, nothing)
         solution = highs.getSolution()
         self._occupancy = np.maximum(np.array(solution.col_value), 0.0)
         dual = np.array(solution.row_dual)
@@ -83,7 +83,7 @@ class OccupancyProgram:
         values = -dual[:states]
         value = float(self._occupancy @ pairs.reward[:, objective])
         bound = upper_bound(pairs, weights, values, floors)
-        return Maximum(Outcome.OPTIMAL, value, bound, weights, values)
+        return StageMaximum(Outcome.OPTIMAL, value, bound, weights, values)
 
     def occupancy(self) -> Float[np.ndarray, " N"]:
         """Of the last maximum; 0 before there is one."""
@@ -93,7 +93,7 @@ class OccupancyProgram:
         """What the last maximum takes: the next program starts from its basis."""
         return self._occupancy > EQUAL_VALUES
 
-    def elsewhere(self, maximum: Maximum | None) -> Int[np.ndarray, " S"]:
+    def elsewhere(self, maximum: StageMaximum | None) -> Int[np.ndarray, " S"]:
         """Towards an end; for γ<1 what is best for the maximum's weighted sum."""
         pairs = self.pairs
         if pairs.gamma == 1 or maximum is None:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._maximizer import Maximizer, Maximum
+from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._sparse_policy import make_sparse, policy_from_occupancy, policy_occupancy
 from lexicone.exact._state_actions import STAY, StateActions
@@ -26,7 +26,7 @@ _WALK_PROBABILITY = 1e-4  # of the walk that leads to loops which are used rarel
 
 def extract_policy(
     maximizer: Maximizer,
-    maximum: Maximum | None,
+    maximum: StageMaximum | None,
     floors: dict[int, float],
     objective: int,
     deadline: float = np.inf,
@@ -63,7 +63,7 @@ def policy_that_keeps(
 
 
 def policy_of(
-    maximizer: Maximizer, maximum: Maximum | None, floors: dict[int, float]
+    maximizer: Maximizer, maximum: StageMaximum | None, floors: dict[int, float]
 ) -> Float[np.ndarray, " N"]:
     """The policy of the last occupancy; where that does not come, what is best for the weighted sum, or ends."""
     pairs, occupancy = maximizer.pairs, maximizer.occupancy()
@@ -75,11 +75,11 @@ def policy_of(
 
 def _with_loops_on_the_way(
     maximizer: Maximizer,
-    maximum: Maximum | None,
+    maximum: StageMaximum | None,
     floors: dict[int, float],
     objective: int,
     deadline: float,
-) -> tuple[Maximizer, Maximum | None]:
+) -> tuple[Maximizer, StageMaximum | None]:
     """The same optimum from the whole linear program, if a mixture uses loops that none of its policies comes by (γ=1).
 
     Vertices of the program mostly run through loops that are on the way.

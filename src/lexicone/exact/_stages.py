@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
-from lexicone.exact._maximizer import Maximizer, Maximum
+from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_that_keeps
 from lexicone.exact._state_actions import StateActions
@@ -105,7 +105,7 @@ class _Stages:
         self.binding = np.zeros(count, dtype=bool)
         """The thresholds that are met exactly: they have a price."""
         self.maximizer: Maximizer | None = None
-        self.last_solved: tuple[Maximizer, Maximum] | None = None
+        self.last_solved: tuple[Maximizer, StageMaximum] | None = None
 
     def run(self) -> Optimum:
         """All stages; the first that cannot be solved is the last."""
@@ -173,7 +173,7 @@ class _Stages:
     def _floors_under_others(self, objective: int) -> dict[int, float]:
         return {j: f for j, f in self.floors.items() if j != objective}
 
-    def _price(self, objective: int, found: Maximum, floors: dict[int, float]) -> None:
+    def _price(self, objective: int, found: StageMaximum, floors: dict[int, float]) -> None:
         """Multipliers of met thresholds; a kept maximum l in between moves with τ_j itself, by ``prices[j,l]``."""
         kept = [j for j in floors if not self.binding[j]]
         for j in floors:
@@ -187,7 +187,7 @@ class _Stages:
         kept = policy_that_keeps(self.pairs, self.relevant, self.floors, self.deadline)
         return self._optimum(outcome, objective, kept)
 
-    def _cut_short(self, number: int, found: Maximum) -> Optimum:
+    def _cut_short(self, number: int, found: StageMaximum) -> Optimum:
         """The time is over: the best policy of this stage, or of the one before if this one has none yet."""
         objective, threshold = self.plan[number]
         maximizer, best = self.maximizer, found
@@ -220,7 +220,7 @@ def new_maximizer(
     return ColumnGeneration(pairs, deadline, progress)
 
 
-def drop_losing_pairs(maximizer: Maximizer, maximum: Maximum) -> StateActions:
+def drop_losing_pairs(maximizer: Maximizer, maximum: StageMaximum) -> StateActions:
     """Only pairs that lose nothing against the maximum's weighted sum can keep its value."""
     pairs, values = maximizer.pairs, maximum.state_values
     scale = max(1.0, np.abs(values).max(initial=0.0))
