@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-CHECKED := src tests benchmarks
+CHECKED := src tests benchmarks $(wildcard docs/*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick test-32 test-thorough lint format types interface bench figures docs clean
@@ -42,7 +42,7 @@ test-32: $(VENV)/.installed-dev  ## a core of the tests in 32 bits, JAX's defaul
 test-thorough: $(VENV)/.installed-dev  ## the tests with many more random examples
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n auto --dist loadfile
 
-lint: $(VENV)/.installed-dev  ## ruff: lint and format check; rooms import downwards only
+lint: $(VENV)/.installed-dev  ## ruff: lint and format check; rooms import from earlier ones only
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/lint-imports --no-logo
@@ -75,4 +75,4 @@ docs: $(VENV)/.installed-docs  ## build the documentation into site/; a warning 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:  ## remove the virtual environment, caches and runs
-	rm -rf $(VENV) runs .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) runs site .pytest_cache .ruff_cache .hypothesis

@@ -54,7 +54,7 @@ Flow = tuple[dict[str, Box], list[Arrow]]
 SOLVE: Flow = (
     {
         "task": Box(0, 0, "tasks", "maze(…), or\nyour tables: MDP"),
-        "choices": Box(1, 0, "exact", "list state–actions,\nwhere one can stay"),
+        "pairs": Box(1, 0, "exact", "list state–actions,\nwhere one can stay"),
         "order": Box(1, 1, "order", "Order:\nthresholds τ"),
         "stages": Box(2, 0, "exact", "stages: objective i,\nkeep those before"),
         "program": Box(3, 0, "exact", "occupancy program or\ncolumn generation"),
@@ -62,8 +62,8 @@ SOLVE: Flow = (
         "solution": Box(2, 1, "exact", "Solution: values,\npolicy, prices, bound"),
     },
     [
-        Arrow("task", "choices", "MDP"),
-        Arrow("choices", "stages", "flow, rewards"),
+        Arrow("task", "pairs", "MDP"),
+        Arrow("pairs", "stages", "flow, rewards"),
         Arrow("order", "stages", "thresholds"),
         Arrow("stages", "program", "floors"),
         Arrow("program", "stages", "values, duals"),

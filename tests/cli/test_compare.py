@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 import tyro
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes
 

@@ -19,8 +19,7 @@ from lexicone.exact._solve import solve
 from lexicone.learning._saved import load
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
-from lexicone.studies import exp1, exp2, policy_gradient
-from lexicone.studies import fruit_tree as ftn
+from lexicone.studies import exp1, exp2, fruit_tree as ftn, policy_gradient
 from lexicone.studies.policy_gradient import Options, Part, train_part
 from lexicone.tasks import fruit_tree, maze
 from lexicone.tasks._fruit_tree import fruits_of

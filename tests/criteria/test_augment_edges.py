@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lexicone.criteria._augment import augment, augmentation
 from lexicone.exact._solve import solve

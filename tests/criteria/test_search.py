@@ -3,8 +3,7 @@ import math
 import jaxtyping
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from lexicone.criteria._augment import augment
 from lexicone.criteria._augment_rewards import with_rewards

@@ -1,8 +1,7 @@
 """`solve` on random small models, against every deterministic policy and every mixture of them."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lexicone.exact._solution import Status
 from lexicone.exact._solve import solve

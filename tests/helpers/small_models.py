@@ -3,8 +3,7 @@
 import itertools
 
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from scipy.optimize import linprog
 
 from lexicone.models._evaluation import evaluate

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import sparse
 
-from lexicone.models import _chain as chains
-from lexicone.models import _evaluation as evaluation
+from lexicone.models import _chain as chains, _evaluation as evaluation
 from lexicone.models._evaluation import evaluate, state_values
 from lexicone.models._mdp import MDP
 from lexicone.tasks import grid

@@ -1,8 +1,7 @@
 """Searches in graphs, against the transitive closure of the dense adjacency matrix."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import sparse
 
 from lexicone.models._reachability import reachable, steps_from, strong_components, towards

@@ -11,8 +11,7 @@ from matplotlib.text import Annotation
 from lexicone import Order, plots, tasks
 from lexicone.exact._front import Front, pareto, sensitivity
 from lexicone.exact._solve import solve
-from lexicone.plots import _models as plots_models
-from lexicone.plots import _style as plots_style
+from lexicone.plots import _models as plots_models, _style as plots_style
 
 
 def test_save_writes_both_formats_and_nothing_else(tmp_path):

@@ -5,8 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lexicone.order import Order
 from lexicone.qlearning._iterate import tlq_iterate

@@ -18,8 +18,7 @@ from lexicone.learning.algos._ppo import PPO
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.order import Order
 from lexicone.studies import results as results_file
-from lexicone.studies.learners import report as learners_report
-from lexicone.studies.learners import study as learners
+from lexicone.studies.learners import report as learners_report, study as learners
 from lexicone.studies.learners.judge import judge, rate_interval
 from lexicone.studies.learners.study import LEARNER_RECIPES, Study
 from lexicone.studies.learners.tasks import TASKS, find

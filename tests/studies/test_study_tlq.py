@@ -14,8 +14,7 @@ from lexicone.models import _evaluation as evaluation
 from lexicone.models._evaluation import evaluate
 from lexicone.order import Order
 from lexicone.qlearning import _iterate as iteration
-from lexicone.studies.tlq import claims as tlq_claims
-from lexicone.studies.tlq import figures as tlq_figures
+from lexicone.studies.tlq import claims as tlq_claims, figures as tlq_figures
 from lexicone.studies.tlq.cells import Finding
 from lexicone.studies.tlq.claims import CLAIMS, run
 from lexicone.studies.tlq.goal import (
@@ -54,15 +53,15 @@ def test_claim_1(results):
 
 def test_claim_5(results):
     found = results[0]["5"]
-    told = {(cell["preset"], cell["setting"]): cell for cell in found["cells"]}
-    assert told["sarsa", "τ=0.5, γ=0.9, ties first"]["happened"].startswith("cycle of 7")
-    assert not told["cyclic", "δ=0.3, 1, γ=0.9"]["holds"]
-    assert "Down 0.810, Right 0.729" in told["cyclic", "δ=0.3, 1, γ=0.9"]["reason"]
+    cells = {(cell["preset"], cell["setting"]): cell for cell in found["cells"]}
+    assert cells["sarsa", "τ=0.5, γ=0.9, ties first"]["happened"].startswith("cycle of 7")
+    assert not cells["cyclic", "δ=0.3, 1, γ=0.9"]["holds"]
+    assert "Down 0.810, Right 0.729" in cells["cyclic", "δ=0.3, 1, γ=0.9"]["reason"]
     route = list(ROUTE)
-    assert told["cyclic, targets of what it does", "δ=0.3, 1, γ=0.9"]["trajectory"] == route
-    assert told["informed", "τ=0.5, γ=0.9, ties by_objective"]["trajectory"] == route
-    assert not told["informed", "τ=0.5, γ=0.9, ties first"]["holds"]
-    assert told["informed", "τ=0.7, γ=0.9, b=0"]["happened"].startswith("cycle of 2")
+    assert cells["cyclic, targets of what it does", "δ=0.3, 1, γ=0.9"]["trajectory"] == route
+    assert cells["informed", "τ=0.5, γ=0.9, ties by_objective"]["trajectory"] == route
+    assert not cells["informed", "τ=0.5, γ=0.9, ties first"]["holds"]
+    assert cells["informed", "τ=0.7, γ=0.9, b=0"]["happened"].startswith("cycle of 2")
     starts = [cell for cell in found["cells"] if "random tables" in cell["swept"]]
     assert [cell["holds"] for cell in starts] == [False, True]
     maps = {name: np.array(table) for name, table in found["data"]["maps"].items()}

@@ -50,8 +50,7 @@ class CompareLearners:
     def run(self, console: Console) -> None:
         """Runs what is missing, prints and draws."""
         check_folder(self.out)
-        from lexicone.studies.learners import report as learners_report
-        from lexicone.studies.learners import study as learners
+        from lexicone.studies.learners import report as learners_report, study as learners
 
         study = learners.Study(
             tasks=self.tasks or learners.Study.tasks,

@@ -14,9 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from lexicone.models._environment import Environment, EpisodeState
-from lexicone.models._environment import reset as table_reset
-from lexicone.models._environment import step as table_step
+from lexicone.models._environment import (
+    Environment,
+    EpisodeState,
+    reset as table_reset,
+    step as table_step,
+)
 from lexicone.order import Order
 
 __all__ = ["Budgeted", "Transition", "from_table", "with_budgets"]

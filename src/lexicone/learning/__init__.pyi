@@ -1,15 +1,9 @@
-from ._episodes import Episodes as Episodes
-from ._episodes import collect as collect
+from ._episodes import Episodes as Episodes, collect as collect
 from ._learner import Learner as Learner
 from ._problem import Problem as Problem
 from ._result import Evaluation as Evaluation
-from ._result_env import EnvPolicy as EnvPolicy
-from ._result_env import TrainedEnv as TrainedEnv
+from ._result_env import EnvPolicy as EnvPolicy, TrainedEnv as TrainedEnv
 from ._result_model import Trained as Trained
 from ._saved import load as load
-from ._train import train as train
-from ._train import train_many as train_many
-from .algos import A2C as A2C
-from .algos import PPO as PPO
-from .algos import ActorCritic as ActorCritic
-from .algos import Reinforce as Reinforce
+from ._train import train as train, train_many as train_many
+from .algos import A2C as A2C, PPO as PPO, ActorCritic as ActorCritic, Reinforce as Reinforce

@@ -15,8 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
-from scipy.sparse import csgraph
-from scipy.sparse import linalg as sparse_linalg
+from scipy.sparse import csgraph, linalg as sparse_linalg
 
 __all__ = ["Chain", "factorises_well", "shares_of_time"]
 

@@ -32,12 +32,12 @@ def draw_front(
         for front in fronts:
             mixed = front.policies == "stochastic"
             color = SECONDARY if mixed else PRIMARY
-            told = "" if front.complete or mixed else ", not all"
+            incomplete = "" if front.complete or mixed else ", not all"
             if count == 3:
                 shown = axes.scatter(*front.values[:, :2].T, c=front.values[:, 2], s=22)
                 figure.colorbar(shown, ax=axes, label=labels[2])
                 continue
-            label = f"{front.policies} policies, {len(front.values)} points{told}"
+            label = f"{front.policies} policies, {len(front.values)} points{incomplete}"
             line = {"color": color, "lw": 1.1, "label": label, "marker": "o"}
             if mixed:
                 axes.plot(*front.values.T, **line, ms=3)

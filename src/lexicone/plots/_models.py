@@ -227,13 +227,13 @@ def _draw_actions(
         stem = {"color": color, "lw": 0.7 + 2 * shares[a], "zorder": 1}
         axes.plot(*np.stack([places[state], dot]).T, **stem)
         axes.plot(*dot, "o", color=color, ms=4, zorder=3)
-        told = f"{name} {shares[a]:.2g}" if used and shares[a] < 1 - 1e-9 else name
+        label = f"{name} {shares[a]:.2g}" if used and shares[a] < 1 - 1e-9 else name
         ink = SECONDARY if used else "#666666"
         left = dot[0] < places[state][0] - 1e-9  # then the line to the state is on the right
         place = {"ha": "right" if left else "left", "va": "center", "fontsize": 7, "color": ink}
         aside = (-5 if left else 5, 0)
         axes.annotate(
-            told, tuple(dot), aside, textcoords="offset points", bbox=_PATCH, zorder=4, **place
+            label, tuple(dot), aside, textcoords="offset points", bbox=_PATCH, zorder=4, **place
         )
         for b in np.flatnonzero(mdp.probability[state, a] > 0).tolist():
             to, chance = int(mdp.next_state[state, a, b]), float(mdp.probability[state, a, b])

@@ -1,4 +1,4 @@
-"""The parts of thresholded lexicographic Q-learning (section TLQ of the paper and its appendices).
+"""How the parts (`_parts`) make a rule of thresholded lexicographic Q-learning (section TLQ and its appendices).
 
 A `Rule` is three choices that combine freely, and a way to break ties. With ``q[a,k]`` the values of a state,
 

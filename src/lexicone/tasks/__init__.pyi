@@ -2,14 +2,8 @@ from ._deep_sea_treasure import deep_sea_treasure as deep_sea_treasure
 from ._fruit_tree import fruit_tree as fruit_tree
 from ._garnet import garnet as garnet
 from ._grid import grid as grid
-from ._maze import MAZES as MAZES
-from ._maze import Tile as Tile
-from ._maze import maze as maze
-from ._maze import parse_maze as parse_maze
-from ._registry import TASKS as TASKS
-from ._registry import Task as Task
-from ._registry import find as find
-from ._registry import make as make
+from ._maze import MAZES as MAZES, Tile as Tile, maze as maze, parse_maze as parse_maze
+from ._registry import TASKS as TASKS, Task as Task, find as find, make as make
 from ._resource_gathering import resource_gathering as resource_gathering
 from ._road_trip import road_trip as road_trip
 from ._space_traders import space_traders as space_traders
