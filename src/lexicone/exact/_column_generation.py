@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy import sparse
 
-from lexicone.exact._highs import Outcome, build_program, solve_program
+from lexicone.exact._highs import Outcome
+from lexicone.exact._master_program import MasterProgram
 from lexicone.exact._maximizer import StageMaximum, upper_bound
 from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
@@ -26,7 +26,7 @@ from lexicone.exact._policy_iteration_total import (
     never_ending_states,
 )
 from lexicone.exact._state_actions import StateActions
-from lexicone.exact._tolerances import EXACT_GAP, NO_SHARE, RELAXED_FLOOR
+from lexicone.exact._tolerances import EXACT_GAP, NO_SHARE
 from lexicone.models._chain import Chain, shares_of_time
 
 __all__ = ["ColumnGeneration"]
@@ -60,7 +60,7 @@ class ColumnGeneration:
         """``[S]``, of states, for a policy; ``[N]``, of pairs, for a loop; None where the mixture does not use it."""
         self.state_values: list[np.ndarray | None] = []
         """``[S,K]``, of each objective; kept for the policies of the mixture (γ<1)."""
-        self.returns = np.zeros((0, pairs.num_objectives))
+        self.master = MasterProgram(pairs.num_objectives)
         self.shares = np.zeros(0)
         """Of the policies and loops in the last mixture."""
         self.last_policy = ending_policy(pairs)
@@ -170,7 +170,7 @@ class ColumnGeneration:
 
     def values(self) -> Float[np.ndarray, " K"]:
         """The K values of the last mixture."""
-        return self.shares @ self.returns
+        return self.shares @ self.master.returns
 
     def occupancy(self) -> Float[np.ndarray, " N"]:
         """The occupancy of the last mixture: the shares' sum."""
@@ -189,48 +189,24 @@ class ColumnGeneration:
 
         Without an objective it finds the smallest total shortfall below the floors.
         """
-        columns, rows = self.returns, 1 + len(floors)
-        shares = np.array([0.0 if p is None else 1.0 for p in self.policies])
-        table = np.column_stack([shares, columns[:, list(floors)]])
-        cost = np.zeros(len(columns)) if objective is None else -columns[:, objective]
-        if objective is None:
-            table = np.vstack([table, np.eye(rows)[1:]])
-            cost = np.concatenate([cost, np.ones(len(floors))])
-        lower = np.array([1.0, *floors.values()])
-        upper = np.array([1.0, *(np.inf for _ in floors)])
-        highs = build_program(
-            cost, sparse.csr_array(table.T), lower, upper, tolerance=1e-10, presolve="off"
-        )
-        outcome = solve_program(highs)
-        if outcome is Outcome.INFEASIBLE:  # by rounding: the floors have been reached
-            highs.clearSolver()
-            for row, floor in enumerate(floors.values()):
-                highs.changeRowBounds(1 + row, floor - RELAXED_FLOOR * max(1.0, abs(floor)), np.inf)
-            outcome = solve_program(highs)
-        weights = np.zeros(self.pairs.num_objectives)
-        if objective is not None:
-            weights[objective] = 1.0
+        outcome, share, shortfall, weights = self.master.solve(objective, floors)
         if outcome is not Outcome.OPTIMAL:
             return outcome, np.inf, weights
-        solution = highs.getSolution()
-        for row, j in enumerate(floors):
-            weights[j] = max(solution.row_dual[1 + row], 0.0)
-        share = np.maximum(np.array(solution.col_value), 0.0)
-        share, missing = share[: len(columns)], float(share[len(columns) :].sum())
+        is_policy = np.array([p is not None for p in self.policies])
         share[share < NO_SHARE] = 0.0
-        self.shares = share / (share @ shares)
-        for n in np.flatnonzero((self.shares == 0) & (shares > 0)):
+        self.shares = share / share[is_policy].sum()
+        for n in np.flatnonzero((self.shares == 0) & is_policy):
             self.visits[n] = self.state_values[n] = None
-        if objective is None:
-            return outcome, missing, weights
-        return outcome, float(self.shares @ columns[:, objective]), weights
+        value = shortfall if objective is None else float(self.values()[objective])
+        return outcome, value, weights
 
     def _add_policy(self, policy: np.ndarray) -> None:
         pairs = self.pairs
         chain = Chain(pairs.next[policy], pairs.banded)
         self.last_visits = chain.visits(pairs.initial, self.last_visits)
         paid = pairs.reward[policy]
-        self._append(policy, self.last_visits, self.last_visits @ paid)
+        self.master.add_policy(self.last_visits @ paid)
+        self._append(policy, self.last_visits)
         if pairs.gamma < 1:
             self.state_values[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
 
@@ -243,15 +219,13 @@ class ColumnGeneration:
         members = np.flatnonzero(loop)
         visits = np.zeros(self.pairs.num_pairs)
         visits[policy[members]] = shares_of_time(self.pairs.next[policy[members]][:, members])
-        self._append(None, visits, visits @ self.pairs.reward)
+        self.master.add_loop(visits @ self.pairs.reward)
+        self._append(None, visits)
 
-    def _append(
-        self, policy: np.ndarray | None, visits: np.ndarray | None, returns: np.ndarray
-    ) -> None:
+    def _append(self, policy: np.ndarray | None, visits: np.ndarray) -> None:
         self.policies.append(policy)
         self.visits.append(visits)
         self.state_values.append(None)
-        self.returns = np.vstack([self.returns, returns])
         self.shares = np.append(self.shares, 0.0)
 
     def _known(self, policy: np.ndarray) -> bool:
