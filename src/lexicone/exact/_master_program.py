@@ -17,6 +17,10 @@ from lexicone.exact._tolerances import RELAXED_FLOOR
 
 __all__ = ["MasterProgram", "Mixture"]
 
+_SCALE_BY_LARGEST = (
+    4  # HiGHS's number: with its usual scaling, returns of 1e10 beside 1 seem unbounded
+)
+
 
 class Mixture(NamedTuple):
     """The best mixture of P columns; without shares unless the outcome is OPTIMAL."""
@@ -51,6 +55,7 @@ class MasterProgram:
             np.array([1.0, *free]),
             tolerance=1e-10,
             presolve="off",
+            simplex_scale_strategy=_SCALE_BY_LARGEST,
         )
 
     def add_policy(self, returns: Float[np.ndarray, " K"]) -> None:
@@ -68,12 +73,13 @@ class MasterProgram:
         if floors != self.floors:
             self._change_floors(floors)
         outcome = solve_program(self.highs)
+        if outcome is not Outcome.OPTIMAL:  # from a bad basis, with returns of very different sizes
+            outcome = self._solve_anew()
         if outcome is Outcome.INFEASIBLE:  # by rounding: the floors have been reached
-            self.highs.clearSolver()
             self._change_floors(
                 {j: f - RELAXED_FLOOR * max(1.0, abs(f)) for j, f in floors.items()}
             )
-            outcome = solve_program(self.highs)
+            outcome = self._solve_anew()
         weights = np.zeros(self.num_objectives)
         if objective is not None:
             weights[objective] = 1.0
@@ -92,6 +98,11 @@ class MasterProgram:
         cost = 0.0 if self.objective is None else -returns[self.objective]
         self.highs.addCol(cost, 0.0, np.inf, len(entries), entries, column[entries])
         self.returns = np.vstack([self.returns, returns])
+
+    def _solve_anew(self) -> Outcome:
+        """Without the last basis."""
+        self.highs.clearSolver()
+        return solve_program(self.highs)
 
     def _change_objective(self, objective: int | None) -> None:
         """The costs of all columns; only without an objective may there be a shortfall."""
