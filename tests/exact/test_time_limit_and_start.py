@@ -1,5 +1,6 @@
 """`solve` with a time limit gives what it has; with a start it needs fewer steps for the same optimum."""
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +9,15 @@ import numpy as np
 import pytest
 
 from lexicone.exact import _deterministic as deterministic
+from lexicone.exact._column_generation import ColumnGeneration
+from lexicone.exact._end_components import restrict_to_finite
+from lexicone.exact._highs import Outcome
+from lexicone.exact._policy_iteration import best_policy
+from lexicone.exact._policy_iteration_total import best_ending_policy, ending_policy
 from lexicone.exact._solution import Solution, Status
 from lexicone.exact._solve import Method, solve
+from lexicone.exact._state_actions import all_state_actions
+from lexicone.models._chain import Chain
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -82,6 +90,41 @@ def test_a_large_model_is_cut_in_time() -> None:
     assert (found.bound >= found.key - 1e-8).all()
     returns = np.einsum("sa,sak->k", found.occupancy, mdp.expected_reward)
     np.testing.assert_allclose(returns, found.values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.999, 1.0])
+def test_the_search_for_a_best_policy_is_cut_in_time(
+    gamma: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at the clock takes a second: policy iteration gives up between two of its own steps."""
+    pairs = restrict_to_finite(all_state_actions(grid(20, seed=2), gamma), np.ones(3, dtype=bool))
+    assert pairs is not None
+    search = best_policy if gamma < 1 else best_ending_policy
+    seconds = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+    reward, start = pairs.reward.sum(axis=1), ending_policy(pairs)
+    whole = search(pairs, reward, start)
+    steps = next(seconds)
+    seconds = itertools.count()
+    cut = search(pairs, reward, start, deadline=0.5)
+    assert next(seconds) < steps
+    values = [
+        pairs.initial @ Chain(pairs.next[p]).values(reward[p])
+        for p in (start, cut.policy, whole.policy)
+    ]
+    assert values[0] < values[1] < values[2]
+
+
+def test_a_search_cut_short_proves_nothing_without_discount() -> None:
+    """With γ=1 only values of a best policy are a bound; with γ<1 any are."""
+    pairs = restrict_to_finite(all_state_actions(grid(20, seed=2), 1.0), np.ones(3, dtype=bool))
+    assert pairs is not None
+    whole = ColumnGeneration(pairs).maximize(2, {})
+    cut = ColumnGeneration(pairs, deadline=0.0).maximize(2, {})
+    assert whole.outcome is Outcome.OPTIMAL
+    assert cut.outcome is Outcome.TIME_LIMIT
+    assert cut.value < whole.value - 1e-6
+    assert cut.bound == np.inf
 
 
 def test_a_deterministic_search_is_cut_in_time() -> None:

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 
 from lexicone.exact._highs import Outcome
 from lexicone.exact._master_program import MasterProgram
-from lexicone.exact._maximizer import StageMaximum, upper_bound
+from lexicone.exact._maximizer import StageMaximum, upper_bound, without_maximum
 from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
     best_ending_policy,
@@ -40,7 +40,8 @@ _MOST_STEPS = 10_000
 class ColumnGeneration:
     """Policies found so far, and the best mixture of them.
 
-    After ``deadline`` (of `time.monotonic`) a maximum is given up at its next step: the outcome is TIME_LIMIT.
+    After ``deadline`` (of `time.monotonic`) a maximum is given up at the next step, be it of policy iteration: the
+    outcome is TIME_LIMIT.
     """
 
     is_vertex = False
@@ -86,7 +87,7 @@ class ColumnGeneration:
         weights = best_weights = np.eye(pairs.num_objectives)[objective]
         reached = self.reach_floors(floors)
         if reached is not Outcome.OPTIMAL:
-            return StageMaximum(reached, np.nan, np.inf, weights, best_values)
+            return without_maximum(pairs, objective, reached)
         value, best_bound = -np.inf, np.inf
         for step in range(_MOST_STEPS):
             if step or floors:
@@ -103,7 +104,10 @@ class ColumnGeneration:
                 if self._too_late():
                     break
                 continue
+            cut_short = self._too_late()
             bound = upper_bound(pairs, weights, found.values, floors)
+            if cut_short and pairs.gamma == 1:  # then a bound needs the values of a best policy
+                bound = np.inf
             if bound <= best_bound:
                 best_bound, best_weights, best_values = bound, weights, found.values
             if self.progress is not None:
@@ -111,9 +115,8 @@ class ColumnGeneration:
             open_gap = (best_bound - value) / max(1.0, abs(best_bound))
             known = self._known(found.policy)
             repeats = repeats + 1 if known else 0
-            if open_gap <= gap or (
-                known and (open_gap <= _REPEATED_GAP or repeats > _MOST_REPEATS)
-            ):
+            stuck = known and (open_gap <= _REPEATED_GAP or repeats > _MOST_REPEATS)
+            if open_gap <= gap or (stuck and not cut_short):
                 best_bound = max(best_bound, value)
                 return StageMaximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
             if not known:
@@ -137,9 +140,11 @@ class ColumnGeneration:
             self.last_values = np.max(known, axis=0)
             self.last_policy = self.pairs.best_by_state(reward + self.pairs.next @ self.last_values)
         if self.pairs.gamma < 1:
-            found = best_policy(self.pairs, reward, self.last_policy, self.last_values, accuracy)
+            found = best_policy(
+                self.pairs, reward, self.last_policy, self.last_values, accuracy, self.deadline
+            )
         else:
-            found = best_ending_policy(self.pairs, reward, self.last_policy)
+            found = best_ending_policy(self.pairs, reward, self.last_policy, self.deadline)
         if found.loop is not None:
             self._add_loop(found.policy, found.loop)
             return None
@@ -159,6 +164,8 @@ class ColumnGeneration:
             found = self._best_policy_for(weights)
             if found is None:
                 continue
+            if self._too_late():
+                return Outcome.TIME_LIMIT
             needed = sum(weights[j] * f for j, f in floors.items())
             best = needed - upper_bound(self.pairs, weights, found.values, {})
             if best > 0 and (best >= 0.5 * shortfall or self._known(found.policy)):
@@ -207,7 +214,7 @@ class ColumnGeneration:
         paid = pairs.reward[policy]
         self.master.add_policy(self.last_visits @ paid)
         self._append(policy, self.last_visits)
-        if pairs.gamma < 1:
+        if pairs.gamma < 1 and not self._too_late():
             self.state_values[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
 
     def _visits(self, policy: np.ndarray) -> np.ndarray:
@@ -261,8 +268,10 @@ class ColumnGeneration:
         return fewer
 
     def start_from_policies(self, policies: list[Int[np.ndarray, " S"]]) -> None:
-        """Take these into the mixture; −1 stands for the last policy's own pair."""
+        """Take these into the mixture, at least one if time is over; −1 stands for the last policy's own pair."""
         for policy in policies:
+            if self.policies and self._too_late():
+                break
             whole = np.where(policy < 0, self.last_policy, policy)
             if not self._goes_on_for_ever(whole) and not self._known(whole):
                 self._add_policy(whole)

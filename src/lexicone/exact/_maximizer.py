@@ -9,7 +9,7 @@ from lexicone.exact._highs import Outcome
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EXACT_GAP
 
-__all__ = ["Maximizer", "StageMaximum", "upper_bound"]
+__all__ = ["Maximizer", "StageMaximum", "upper_bound", "without_maximum"]
 
 
 class StageMaximum(NamedTuple):
@@ -70,6 +70,14 @@ class Maximizer(Protocol):
     def restricted(self, pairs: StateActions) -> "Maximizer":
         """The same method for some of the pairs, which starts from what was found here."""
         ...
+
+
+def without_maximum(pairs: StateActions, objective: int, outcome: Outcome) -> StageMaximum:
+    """No policy that keeps the floors was found; if time is over, none has more than the largest reward for ever."""
+    weights, nothing = np.eye(pairs.num_objectives)[objective], np.zeros(pairs.num_states)
+    limited = outcome is Outcome.TIME_LIMIT and pairs.gamma < 1
+    bound = upper_bound(pairs, weights, nothing, {}) if limited else np.inf
+    return StageMaximum(outcome, np.nan, bound, weights, nothing)
 
 
 def upper_bound(

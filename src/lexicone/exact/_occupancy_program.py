@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
-from lexicone.exact._maximizer import StageMaximum, upper_bound
+from lexicone.exact._maximizer import StageMaximum, upper_bound, without_maximum
 from lexicone.exact._policy_iteration_total import ending_policy, never_ending_states
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, RELAXED_FLOOR
@@ -57,7 +57,6 @@ class OccupancyProgram:
         """Maximise one objective given floors under others; always up to the optimum itself."""
         pairs, highs = self.pairs, self.highs
         states, count = pairs.num_states, pairs.num_pairs
-        weights = np.eye(pairs.num_objectives)[objective]
         highs.changeColsCost(
             count, np.arange(count, dtype=np.int32), -pairs.reward[:, objective].copy()
         )
@@ -71,13 +70,11 @@ class OccupancyProgram:
                 highs.changeRowBounds(states + j, lowered, np.inf)
             outcome = self._run()
         if outcome is not Outcome.OPTIMAL:
-            nothing = np.zeros(states)
-            limited = outcome is Outcome.TIME_LIMIT and pairs.gamma < 1
-            bound = upper_bound(pairs, weights, nothing, floors) if limited else np.inf
-            return StageMaximum(outcome, np.nan, bound, weights, nothing)
+            return without_maximum(pairs, objective, outcome)
         solution = highs.getSolution()
         self._occupancy = np.maximum(np.array(solution.col_value), 0.0)
         dual = np.array(solution.row_dual)
+        weights = np.eye(pairs.num_objectives)[objective]
         for j in floors:
             weights[j] = max(dual[states + j], 0.0)
         values = -dual[:states]

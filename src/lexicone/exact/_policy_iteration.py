@@ -4,6 +4,7 @@ Policies are deterministic: one pair per state. Each step evaluates the policy, 
 changes it wherever another pair is better: ``max_n reward[n] + next[n]·v``. `_policy_iteration_total` is for γ=1.
 """
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ class BestPolicy(NamedTuple):
     """A policy that is best for a weighted sum, or the loop that shows that there is none."""
 
     policy: Int[np.ndarray, " S"]
-    """The number of the pair in each state."""
+    """The number of the pair in each state; the best so far, if the time was over."""
     values: Float[np.ndarray, " S"]
     """Of the weighted sum; of the last policy that ends, if the sum is unbounded."""
     slack: float
@@ -41,13 +42,15 @@ def best_policy(
     policy: Int[np.ndarray, " S"],
     guess: Float[np.ndarray, " S"] | None = None,
     accuracy: float = 0.0,
+    deadline: float = np.inf,
     max_steps: int = 1000,
 ) -> BestPolicy:
     """Maximise the expected discounted sum of ``reward`` by modified policy iteration from ``policy`` (γ<1).
 
     A few sweeps of value iteration follow each improvement; the first evaluations are rough, they stop at a
     hundredth of the improvement that the last step promised, and the last ones where the sum is known up to
-    ``accuracy``. Pairs must beat the policy's own by more than rounding, so that ties keep the policy.
+    ``accuracy``. Pairs must beat the policy's own by more than rounding, so that ties keep the policy. It stops at the
+    step during which ``deadline`` (of `time.monotonic`) passes.
     """
     steps_ahead = 1 / (1 - pairs.gamma)
     size = np.abs(reward).max(initial=0.0)
@@ -65,7 +68,7 @@ def best_policy(
         slack = float((score[best] - values).max(initial=0.0))
         better = gain > noise
         if not better.any():
-            if goal <= finest:
+            if goal <= finest or time.monotonic() > deadline:
                 break
             goal = finest
             continue
@@ -77,4 +80,6 @@ def best_policy(
             score = reward + pairs.next @ values
         best = pairs.best_by_state(score)
         policy = np.where(score[best] - score[policy] > noise, best, policy)
+        if time.monotonic() > deadline:
+            break
     return BestPolicy(policy, values, slack, None)

@@ -9,6 +9,8 @@ for ever. Rounding adds up with every step, so a pair must beat the policy's own
 is longer, and policies that need more than `_MOST_STEPS_TO_END` steps are not considered.
 """
 
+import time
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -27,10 +29,14 @@ def best_ending_policy(
     pairs: StateActions,
     reward: Float[np.ndarray, " N"],
     policy: Int[np.ndarray, " S"],
+    deadline: float = np.inf,
     max_steps: int = 1000,
 ) -> BestPolicy:
-    """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end."""
-    chain, time = _until_end(pairs, policy)
+    """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end.
+
+    It stops at the step during which ``deadline`` (of `time.monotonic`) passes.
+    """
+    chain, steps_left = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
     size = np.abs(reward).max(initial=0.0)
     for _ in range(max_steps):
@@ -39,7 +45,7 @@ def best_ending_policy(
         best = pairs.best_by_state(score)
         gain = score[best] - score[policy]
         slack = float((score[best] - values).max(initial=0.0))
-        ahead = np.asarray(pairs.next @ time) + 1
+        ahead = np.asarray(pairs.next @ steps_left) + 1
         scale = ROUNDING * max(size, np.abs(values).max(initial=0.0))
         better = gain > scale * np.maximum(ahead[best], ahead[policy])
         if not better.any():
@@ -49,14 +55,16 @@ def best_ending_policy(
         pays = _paying_loop(pairs, fresh, loop, reward) if loop.any() else None
         if pays is not None:
             return BestPolicy(fresh, values, slack, pays)
-        fresh, chain, time = _ending_in_time(pairs, fresh, policy)
+        fresh, chain, steps_left = _ending_in_time(pairs, fresh, policy)
         if (fresh == policy).all():  # then only the most promising change
             state = int(np.argmax(np.where(better, gain, -np.inf)))
             fresh[state] = best[state]
-            fresh, chain, time = _ending_in_time(pairs, fresh, policy)
+            fresh, chain, steps_left = _ending_in_time(pairs, fresh, policy)
             if (fresh == policy).all():
                 break
         policy = fresh
+        if time.monotonic() > deadline:
+            break
     return BestPolicy(policy, values, slack, None)
 
 
@@ -73,10 +81,10 @@ def _ending_in_time(
     while True:
         late = never_ending_states(pairs, policy)
         if not late.any():
-            chain, time = _until_end(pairs, policy)
-            late = ~((time > 0) & (time < _MOST_STEPS_TO_END))
+            chain, steps_left = _until_end(pairs, policy)
+            late = ~((steps_left > 0) & (steps_left < _MOST_STEPS_TO_END))
             if not (late & (policy != before)).any():
-                return policy, chain, time
+                return policy, chain, steps_left
         policy = np.where(late, before, policy)
 
 
