@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -336,3 +337,13 @@ def test_bad_arguments(options, message):
 def test_bad_returns(returns, message):
     with pytest.raises(ValueError, match=message):
         satisfaction(returns, Order([0.0]))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "message"),
+    [(1, "above 0 and below 1, got 1"), (0.0, "above 0 and below 1"), ("a", "a number, got 'a'")],
+)
+def test_confidence_is_between_0_and_1(confidence, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match=rf"^confidence: must be {message}"):
+        satisfaction(np.zeros((3, 2)), Order([0.0]), confidence=confidence)

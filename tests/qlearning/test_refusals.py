@@ -88,6 +88,10 @@ def test_mistakes_of_each_function(monkeypatch):
         zero: Any = {name: 0}
         with pytest.raises(ValueError, match=rf"^{name}: must be at least 1, got 0"):
             tlq(mdp, order, **zero)
+    for name in ("seeds", "steps", "max_episode_steps", "log_points", "seed"):
+        broken: Any = {name: 2.5}
+        with pytest.raises(ValueError, match=rf"^{name}: must be a whole number, got 2.5"):
+            tlq(mdp, order, **broken)
     with pytest.raises(ValueError, match=r"^seed:"):
         tlq(mdp, order, seed=-1)
     with pytest.raises(ValueError, match=r"^learning_rate:"):
@@ -96,5 +100,9 @@ def test_mistakes_of_each_function(monkeypatch):
         tlq(mdp, order, exploration=cast("Any", 0.1))
     with pytest.raises(ValueError, match=r"^max_sweeps:"):
         tlq_iterate(mdp, order, max_sweeps=0)
+    with pytest.raises(ValueError, match=r"^max_sweeps: must be a whole number, got 2.5"):
+        tlq_iterate(mdp, order, max_sweeps=cast("Any", 2.5))
+    with pytest.raises(ValueError, match=r"^tolerance: must be a number, got 'a'"):
+        tlq_iterate(mdp, order, tolerance=cast("Any", "a"))
     with pytest.raises(ValueError, match=r"^tolerance:"):
         tlq_iterate(mdp, order, tolerance=-1.0)

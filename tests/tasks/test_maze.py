@@ -1,3 +1,4 @@
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -148,9 +149,11 @@ def test_a_bad_drawing_is_named_by_row_and_column(drawing, message):
         ({"objectives": []}, r"^objectives: need at least one"),
         ({"objectives": ["time", "time"]}, r"^objectives: .*not all different"),
         ({"slip": 1.5}, r"^slip: must be a probability"),
+        ({"slip": "a"}, r"^slip: must be a probability, got a"),
         ({"low_penalty": np.nan}, r"^reward\[.*is nan"),
     ],
 )
-def test_bad_options_of_a_maze(options, message):
+def test_bad_options_of_a_maze(options, message, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match=message):
         maze("extended", **options)

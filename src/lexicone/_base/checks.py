@@ -2,10 +2,24 @@
 
 import math
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["check_kind", "check_range", "check_whole"]
+__all__ = [
+    "check_kind",
+    "check_probability",
+    "check_range",
+    "check_seed",
+    "check_whole",
+    "is_number",
+]
+
+
+def is_number(value: Any) -> bool:
+    """A real number, or an array of NumPy or JAX without axes that holds one; True and False are none."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, Real) or _kind_of_scalar(value) in ("i", "u", "f")
 
 
 def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
@@ -18,26 +32,53 @@ def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
 def check_whole(least: int = 1, /, **numbers: Any) -> None:
     """A ValueError for the first that is not a whole number of at least ``least``."""
     for name, number in numbers.items():
-        if not isinstance(number, Integral) or int(number) < least:
+        if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < least:
             raise ValueError(f"{name}: must be a whole number of at least {least}, got {number!r}")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """A ValueError unless it is a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: must be a probability, got {value}")
+
+
+def check_seed(seed: Any) -> None:
+    """A ValueError unless it is a whole number of 32 bits."""
+    check_range("seed", seed, whole=True)
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed: must be at least 0 and below 2³², got {seed}")
 
 
 def check_range(
     name: str,
-    value: float | int,
+    value: Any,
     low: float | int = -math.inf,
     high: float | int = math.inf,
     *,
     above: bool = False,
     below: bool = False,
+    whole: bool = False,
 ) -> None:
     """A ValueError unless ``low ≤ value ≤ high``; with ``above`` and ``below`` the ends are not allowed. NaN never is.
 
+    With ``whole`` it must be a whole number. Arrays of NumPy or JAX without axes are numbers; True and False are none.
     ``high=math.inf, below=True`` asks for a finite number.
     """
+    if not (_is_whole(value) if whole else is_number(value)):
+        raise ValueError(f"{name}: must be a {'whole ' if whole else ''}number, got {value!r}")
     fits = (low < value if above else low <= value) and (value < high if below else value <= high)
     if not fits:
         raise ValueError(f"{name}: must be {_range_in_words(low, high, above, below)}, got {value}")
+
+
+def _is_whole(value: Any) -> bool:
+    whole = isinstance(value, Integral) or _kind_of_scalar(value) in ("i", "u")
+    return whole and not isinstance(value, bool)
+
+
+def _kind_of_scalar(value: Any) -> str | None:
+    """NumPy's letter for what an array without axes holds; None for all else."""
+    return value.dtype.kind if getattr(value, "ndim", None) == 0 else None
 
 
 def _range_in_words(low: float | int, high: float | int, above: bool, below: bool) -> str:

@@ -278,8 +278,7 @@ def _check(
     max_states: int,
 ) -> None:
     check_kind("rewards", rewards, get_args(Rewards))
-    if gamma == 0:
-        raise ValueError("gamma: must be above 0 and at most 1, got 0")
+    check_range("gamma", gamma, 0, 1, above=True)
     check_range("tolerance", tolerance, 0, 1, above=True, below=True)
     check_whole(max_states=max_states)
     if rewards == "vector":

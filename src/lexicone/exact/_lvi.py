@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from lexicone._base.checks import check_range
 from lexicone.exact._policy_iteration import best_policy
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.models._arrays import as_array
@@ -47,8 +48,7 @@ def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPo
         raise ValueError(f"slacks: expected {count - 1}, one for each objective but the last")
     if not (given >= 0).all():
         raise ValueError(f"slacks: must not be negative, got {given.tolist()}")
-    if gamma == 1:
-        raise ValueError(f"gamma: must be at least 0 and below 1, got {gamma}")
+    check_range("gamma", gamma, 0, 1, below=True)
     pairs = all_state_actions(mdp, gamma)
     actions = np.full((mdp.num_states, mdp.num_actions), False)
     best = np.zeros(count)

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from lexicone._base.checks import check_range
 from lexicone.learning._random_bits import random_bits, uniforms
 
 __all__ = [
@@ -132,8 +133,7 @@ def dropout_masks(
 
     Every row is dropped out by itself, at every time anew. No masks at all for rate 0.
     """
-    if not 0 <= rate < 1:
-        raise ValueError(f"rate: must be at least 0 and below 1, got {rate}")
+    check_range("rate", rate, 0, 1, below=True)
     if rate == 0:
         return ()
     dtype = network.layers[0].weight.dtype

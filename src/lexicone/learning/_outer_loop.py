@@ -32,6 +32,8 @@ def run_to_end(
     ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as.
     """
     path, wanted = plan.checkpoint, result(runs)
+    if path is not None:
+        _ = wanted.identity  # so that settings which no file can hold are refused now
     if path is not None and plan.resume and Path(path).exists():
         runs = resume(path, wanted)
 
@@ -83,11 +85,24 @@ def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
             done = int(runs.update)
             row = (done - 1) // plan.every
             size = done - row * plan.every
-            returns = np.asarray(runs.log["returns"])[row].mean(axis=0) / size
-            met = [f"{m:.0%}" for m in np.asarray(runs.log["satisfied"])[row].mean(axis=0) / size]
-            names = order.labels if len(order) <= 3 else ("",) * len(order)  # more do not fit
-            words = [f"{name} {value:.3g}" for name, value in zip(names, returns, strict=True)]
-            text = "  ".join(words) + (f"  met {' '.join(met)}" if met else "")
-            bar.update(task, completed=done, description=text)
+            means = {
+                name: np.asarray(runs.log[name])[row].mean(axis=0) / size
+                for name in ("returns", "satisfied")
+                if name in runs.log
+            }
+            bar.update(task, completed=done, description=_describe(means, order))
 
         yield show
+
+
+def _describe(means: dict[str, np.ndarray], order: Order) -> str:
+    """Mean returns, and how often thresholds were met, as far as the learner reports them."""
+    words = []
+    returns = means.get("returns", np.empty(0))
+    if returns.shape == (len(order),):
+        names = order.labels if len(order) <= 3 else ("",) * len(order)  # more do not fit
+        words += [f"{name} {value:.3g}" for name, value in zip(names, returns, strict=True)]
+    met = means.get("satisfied", np.empty(0))
+    if met.ndim == 1 and len(met):
+        words.append(f"met {' '.join(f'{share:.0%}' for share in met)}")
+    return "  ".join(words) or "training"

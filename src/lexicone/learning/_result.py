@@ -1,6 +1,7 @@
 """What a training leaves, on a model (`Trained`) or in an environment (`TrainedEnv`): runs, their history, a file."""
 
 import dataclasses
+import json
 import math
 import os
 from collections.abc import Iterable
@@ -86,7 +87,7 @@ class TrainingResult:
         """All that decides the numbers, as JSON can hold it; two trainings that agree in it have the same result."""
         return {
             "learner": type(self.learner).__name__,
-            "settings": dataclasses.asdict(self.learner),
+            "settings": _settings_for_file(self.learner),
             "thresholds": [str(t) for t in self.order.thresholds],
             "names": self.order.names,
             "break_ties": self.order.break_ties,
@@ -144,3 +145,14 @@ def probabilities(log_table: Any) -> np.ndarray:
     """``π`` from ``ln π``, in 64 bits; rows sum to 1."""
     table = np.exp(np.asarray(log_table, dtype=float))
     return table / table.sum(axis=-1, keepdims=True)
+
+
+def _settings_for_file(learner: Any) -> dict[str, Any]:
+    """The learner's fields; a ValueError names one that JSON cannot hold."""
+    settings = dataclasses.asdict(learner)
+    for name, value in settings.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"learner: its {name} cannot be saved ({error})") from None
+    return settings

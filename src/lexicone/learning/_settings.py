@@ -2,10 +2,9 @@
 
 import dataclasses
 import math
-from numbers import Real
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from lexicone._base.checks import check_range, check_whole
+from lexicone._base.checks import check_range, check_whole, is_number
 
 __all__ = ["check_settings", "number"]
 
@@ -32,11 +31,12 @@ def check_settings(learner: Any) -> None:
     """A ValueError for the first setting of the wrong type or out of its range; for a learner's ``__post_init__``.
 
     Types are those of the fields: numbers, switches, words of a ``Literal``, tuples of numbers, or None where that is
-    allowed. Whole numbers are counts, of at least 1. What is almost a number or a tuple becomes one: a list, a 0-d
-    number of NumPy.
+    allowed. Whole numbers are counts, of at least 1. What is almost a number or a tuple becomes one: a list, a
+    number of NumPy, and where no whole number is needed an array without axes.
     """
+    kinds = get_type_hints(type(learner))
     for field in dataclasses.fields(learner):
-        value = _settle(field.name, field.type, getattr(learner, field.name))
+        value = _settle(field.name, kinds[field.name], getattr(learner, field.name))
         object.__setattr__(learner, field.name, value)  # it is frozen
         if _RANGE in field.metadata:
             check_range(field.name, value, **field.metadata[_RANGE])
@@ -51,11 +51,11 @@ def _settle(name: str, kind: Any, value: Any) -> Any:
         check_whole(**{name: value})
         return int(value)
     elif kind is float:
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if not is_number(value):
             raise ValueError(f"{name}: must be a number, got {value!r}")
         return float(value)
     elif get_origin(kind) is Literal:
-        if value not in get_args(kind):
+        if not isinstance(value, str) or value not in get_args(kind):
             words = ", ".join(get_args(kind))
             raise ValueError(f"{name}: expected one of {words}, got {value!r}")
     elif get_origin(kind) is tuple:

@@ -33,8 +33,9 @@ def check_variants(
         check_learner(learner, "update")
     forms = {jax.tree.structure(learner) for _, learner in checked}
     if len(forms) > 1:
-        traced = ", ".join(checked[0][1].traced)
-        raise ValueError(f"variants: learners may differ in {traced} only")
+        traced = checked[0][1].traced
+        allowed = f"may differ in {', '.join(traced)} only" if traced else "must be the same"
+        raise ValueError(f"variants: learners {allowed}")
     return checked
 
 

@@ -118,8 +118,7 @@ def satisfaction(
     reach: ten steps of −0.1 make −1.0000001. So a threshold counts as met from
     ``τ_j − tolerance·max(1, |τ_j|)`` on; 0 compares as it stands.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: must be between 0 and 1, got {confidence}")
+    check_range("confidence", confidence, 0, 1, above=True, below=True)
     check_range("tolerance", tolerance, 0, 1, below=True)
     rows = as_array("returns", returns, float)
     if rows.ndim != 2 or len(rows) == 0:

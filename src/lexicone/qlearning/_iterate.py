@@ -91,7 +91,7 @@ def tlq_iterate(
         tolerance: what counts as standing still; absolute, relative for values above 1.
     """
     rule, numbers = check_task(mdp, order, rule, gamma)
-    check_range("max_sweeps", max_sweeps, 1)
+    check_range("max_sweeps", max_sweeps, 1, whole=True)
     check_range("tolerance", tolerance, 0)
     run = _Sweeps(mdp, rule, numbers, gamma)
     table = start_table(mdp, initial)

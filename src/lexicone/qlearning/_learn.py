@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, check_seed
 from lexicone.models._environment import environment
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
@@ -106,12 +106,11 @@ def tlq(
         seed: of all runs, at least 0 and below 2³².
     """
     rule, numbers = check_task(mdp, order, rule, gamma)
-    check_range("seeds", seeds, 1)
-    check_range("steps", steps, 1)
-    check_range("max_episode_steps", max_episode_steps, 1)
-    check_range("log_points", log_points, 1)
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed: must be at least 0 and below 2³², got {seed}")
+    check_range("seeds", seeds, 1, whole=True)
+    check_range("steps", steps, 1, whole=True)
+    check_range("max_episode_steps", max_episode_steps, 1, whole=True)
+    check_range("log_points", log_points, 1, whole=True)
+    check_seed(seed)
     if not isinstance(exploration, EpsilonGreedy | Softmax):
         raise ValueError(f"exploration: expected EpsilonGreedy or Softmax, got {exploration!r}")
     static, learning, exploring = _settings_of(rule, learning_rate, exploration, steps)

@@ -88,7 +88,7 @@ class Experiment(NamedTuple):
 
 def run(experiment: Experiment, options: Options, out: Path) -> dict[str, Any]:
     """Train all parts and judge them; a dictionary that JSON can hold."""
-    check_range("--seeds", options.seeds, 1)
+    check_range("--seeds", options.seeds, 1, whole=True)
     results: dict[str, Any] = {
         "experiment": experiment.name,
         "title": experiment.title,

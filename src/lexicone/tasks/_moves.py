@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lexicone._base.checks import check_probability
+
 __all__ = ["ACTIONS", "Moves", "moves_on", "with_slip"]
 
 ACTIONS = ("Up", "Down", "Left", "Right")
@@ -32,8 +34,7 @@ def moves_on(free: np.ndarray) -> Moves:
 
 def with_slip(target: np.ndarray, slip: float) -> tuple[np.ndarray, np.ndarray]:
     """``next_state`` and ``probability`` if a move goes to a side, either with ``slip/2``."""
-    if not 0 <= slip <= 1:
-        raise ValueError(f"slip: must be a probability, got {slip}")
+    check_probability("slip", slip)
     if slip == 0:
         return target[..., None], np.ones((*target.shape, 1))
     next_state = np.stack([target, target[:, _SIDES[:, 0]], target[:, _SIDES[:, 1]]], axis=-1)

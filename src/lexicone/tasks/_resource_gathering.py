@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lexicone._base.checks import check_probability
 from lexicone.models._mdp import MDP, Layout
 from lexicone.tasks._mo_gymnasium_tables import resource_map
 from lexicone.tasks._moves import ACTIONS, moves_on
@@ -16,8 +17,7 @@ def resource_gathering(*, danger: float = 0.1) -> MDP:
     ``danger``; arriving at home ends the episode. A state is a place and what is carried; two
     more are the two ends.
     """
-    if not 0 <= danger <= 1:
-        raise ValueError(f"danger: must be a probability, got {danger}")
+    check_probability("danger", danger)
     grid = resource_map()
     rows, columns = grid.shape
     places = rows * columns

@@ -66,7 +66,7 @@ class Study:
         for name in ("seeds", "episodes", "evaluation", "leaves"):
             value = getattr(self, name)
             if value is not None:
-                check_range(name, value, 1)
+                check_range(name, value, 1, whole=True)
         for name, known in (("tasks", TASKS), ("learners", LEARNER_RECIPES)):
             given = getattr(self, name)
             wrong = [each for each in given if each not in known]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, check_seed
 
 __all__ = ["Tlq"]
 
@@ -33,8 +33,7 @@ class Tlq:
             ("seeds", 1),
             ("steps", 1),
         ):
-            check_range(name, getattr(self, name), least)
+            check_range(name, getattr(self, name), least, whole=True)
         if self.leaves > 32:
             raise ValueError(f"leaves: the tree has 32 of them, got {self.leaves}")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed: must be at least 0 and below 2³², got {self.seed}")
+        check_seed(self.seed)
