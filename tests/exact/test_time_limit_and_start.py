@@ -21,7 +21,7 @@ from lexicone.models._chain import Chain
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
-from lexicone.tasks import garnet, grid
+from lexicone.tasks import garnet, grid, maze
 
 GARNET = garnet(25, 3, 3, 2, seed=3)
 
@@ -136,6 +136,16 @@ def test_a_deterministic_search_is_cut_in_time() -> None:
     assert np.isinf(found.bound[1])
 
 
+def test_a_deterministic_search_that_is_cut_short_proves_nothing() -> None:
+    """The first policy goes round for ever, but the best one ends."""
+    mdp, order = maze("extended", objectives="endpoint-time"), Order([-12.0])
+    best = solve(mdp, order, policies="deterministic")
+    found = solve(mdp, order, policies="deterministic", time_limit=1e-9)
+    assert best.status is Status.OPTIMAL
+    assert found.status is Status.LIMIT
+    assert found.bound[0] >= best.key[0]
+
+
 @pytest.mark.slow
 def test_enough_time_changes_nothing() -> None:
     order = Order(half_way(GARNET, 0.9))
@@ -203,6 +213,37 @@ def test_the_optimum_is_the_same_from_any_start(method: Method, gamma: float) ->
         found = solve(mdp, order, gamma, method=method, start=start)
         assert found.status is plain.status
         np.testing.assert_allclose(found.key, plain.key, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lp", "columns"])
+def test_without_time_the_result_is_no_worse_than_the_start(method: Method) -> None:
+    mdp, order = maze("extended"), Order([-3.0])
+    best = solve(mdp, order)
+    bad = np.zeros(mdp.num_states, dtype=int)
+    found = solve(mdp, order, start=best, method=method, time_limit=1e-9)
+    assert found.status is Status.LIMIT
+    np.testing.assert_allclose(found.key, best.key, atol=1e-9)
+    np.testing.assert_allclose(found.occupancy, best.occupancy, atol=1e-9)
+    assert found.satisfied.all()
+    assert_policy_and_bound(found, mdp, 1.0, best)
+    plain = solve(mdp, order, method=method, time_limit=1e-9)
+    found = solve(mdp, order, start=bad, method=method, time_limit=1e-9)
+    assert not order.better(evaluate(mdp, bad), found.values)
+    assert not order.better(plain.values, found.values)
+
+
+def test_a_start_that_pays_for_ever_is_no_result() -> None:
+    """From one start it gains for ever what it pays for ever from the other: on average, nothing."""
+    transition = np.zeros((3, 2, 3))
+    transition[[0, 1], 0, [0, 1]] = transition[[0, 1], 1, 2] = transition[2, :, 2] = 1.0
+    reward = np.zeros((3, 2, 2))
+    reward[0, 0, 0], reward[1, 0, 0], reward[:2, 1, 0] = 1.0, -1.0, -1.0
+    mdp = MDP.from_dense(transition, reward, [0.5, 0.5, 0.0], [False, False, True])
+    start = np.zeros(3, dtype=int)
+    found = solve(mdp, Order([0.0]), start=start, time_limit=1e-9)
+    assert Order([0.0]).better(evaluate(mdp, start), found.values)
+    assert found.status is Status.LIMIT
+    assert np.isfinite(found.occupancy).all()
 
 
 def test_a_start_of_another_model_is_refused() -> None:

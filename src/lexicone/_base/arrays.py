@@ -21,9 +21,8 @@ def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:
     ``name`` is the argument that an error message blames.
     """
     try:
-        if like is not None and array_api_compat.is_jax_array(
-            like
-        ):  # JAX places traced data itself
+        # JAX places traced data itself
+        if like is not None and array_api_compat.is_jax_array(like):
             return xp.asarray(data, dtype=like.dtype)
         if like is not None:
             return xp.asarray(data, dtype=like.dtype, device=array_api_compat.device(like))

@@ -10,11 +10,11 @@ from lexicone._base.checks import check_range, check_whole
 from lexicone.criteria._augment import augmentation
 from lexicone.criteria._budgets import BudgetsNotEnumerable
 from lexicone.criteria._search import search
-from lexicone.exact._deterministic import MAX_STATES
+from lexicone.exact._deterministic import too_many_states
 from lexicone.exact._solution import Solution
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, decision_states
 from lexicone.order import Order
 
 __all__ = ["EPISODES", "Row", "compare"]
@@ -49,13 +49,6 @@ def compare(
     seconds: float = 30.0,
 ) -> Iterator[Row]:
     """The best policy for ``criterion="expected"``, for ``"episode"``, and the best deterministic one, as they come.
-
-    Args:
-        mdp: the model.
-        order: its thresholds.
-        gamma: the discount, in [0, 1].
-        max_states: of the augmented model; more are refused.
-        seconds: how long the search for the best deterministic policy may take.
 
     In a model without chance a deterministic policy has a single episode, so none is better than the best episode: if
     that takes the same action at each visit of a state, it is the answer. Otherwise branch and bound searches, from
@@ -107,25 +100,21 @@ def compare(
             first = policy.argmax(axis=1)
             values = evaluate(mdp, first, gamma)
             same = np.allclose(values, found.values, rtol=_TOLERANCE, atol=_TOLERANCE)
-            if same and found.status == "optimal" and _without_chance(mdp):
+            if same and found.status == "optimal" and _is_deterministic(mdp):
                 yield row._replace(name="deterministic", memory=False)
                 return
-    states = int((mdp.reachable() & ~mdp.terminal).sum())
-    if states > MAX_STATES:
-        refusal = (
-            f"the search takes models of up to {MAX_STATES} states that can be reached and are not "
-            f"terminal; this one has {states}"
-        )
-        yield Row("deterministic", refusal, nothing, nothing, None, None)
+    refusal = too_many_states(int(decision_states(mdp).sum()))
+    if refusal:
+        yield Row("deterministic", f"the search {refusal}", nothing, nothing, None, None)
     else:
         best = solve(mdp, order, gamma, policies="deterministic", start=first, time_limit=seconds)
         yield stationary("deterministic", best)
 
 
-def _without_chance(mdp: MDP) -> bool:
+def _is_deterministic(mdp: MDP) -> bool:
     """Whether one start and one successor of each step are certain, wherever one can get."""
-    live = mdp.reachable() & ~mdp.terminal
-    return bool(mdp.initial.max() == 1 and (mdp.probability[live].max(axis=2) == 1).all())
+    likeliest = mdp.probability[decision_states(mdp)].max(axis=2)
+    return bool(mdp.initial.max() == 1 and (likeliest == 1).all())
 
 
 def _joined(chances: Any) -> np.ndarray:

@@ -21,12 +21,22 @@ from lexicone.exact._stages import stage_plan
 from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES
 
-__all__ = ["MAX_STATES", "DeterministicOptimum", "solve_deterministic"]
+__all__ = ["MAX_STATES", "DeterministicOptimum", "solve_deterministic", "too_many_states"]
 
 MAX_STATES = 400
 """Largest model, in states that can be reached; the search may grow exponentially with it."""
 
 _MAX_NODES = 20_000
+
+
+def too_many_states(count: int) -> str:
+    """Why a model with that many states to decide in is not searched; empty if it is."""
+    if count <= MAX_STATES:
+        return ""
+    return (
+        f"takes models of up to {MAX_STATES} states that can be reached and are not terminal; "
+        f"this one has {count}"
+    )
 
 
 class DeterministicOptimum(NamedTuple):
@@ -72,15 +82,15 @@ def solve_deterministic(
             best = search.best
         if number < thresholded:
             bound[i] = min(threshold, max(search.bound, search.value))
-        if search.best is None or search.value == -np.inf:
-            bound[i + 1 :] = np.inf
-            return DeterministicOptimum(Outcome.INFEASIBLE, i, best, bound)
         if search.value == np.inf and threshold == np.inf:
             bound[i:] = np.inf
             return DeterministicOptimum(Outcome.UNBOUNDED, i, best, bound)
         if search.cut or search.nodes >= _MAX_NODES:
             bound[i + 1 :] = np.inf
             return DeterministicOptimum(Outcome.TIME_LIMIT, i, best, bound)
+        if search.best is None or search.value == -np.inf:
+            bound[i + 1 :] = np.inf
+            return DeterministicOptimum(Outcome.INFEASIBLE, i, best, bound)
         floors[i] = min(threshold, search.value)
     return DeterministicOptimum(Outcome.OPTIMAL, count - 1, best, bound)
 
@@ -179,9 +189,8 @@ class _Search:
             return []
         options = np.flatnonzero(allowed & (pairs.state == state))
         children = []
-        for n in options[
-            np.argsort(used[options], kind="stable")
-        ]:  # the likeliest is searched first
+        # the last, the likeliest, is searched first
+        for n in options[np.argsort(used[options], kind="stable")]:
             child = allowed.copy()
             child[options] = False
             child[n] = True

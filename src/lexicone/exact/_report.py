@@ -13,7 +13,7 @@ from lexicone.exact._stages import Optimum
 from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, decision_states
 from lexicone.order import Order
 
 __all__ = ["Report", "reward_scale"]
@@ -21,8 +21,7 @@ __all__ = ["Report", "reward_scale"]
 
 def reward_scale(mdp: MDP) -> Float[np.ndarray, " K"]:
     """The largest reward of each objective, up to its sign, that can come up; 1 if there is none."""
-    states = mdp.reachable() & ~mdp.terminal
-    size = np.abs(mdp.expected_reward[states]).max(axis=(0, 1), initial=0.0)
+    size = np.abs(mdp.expected_reward[decision_states(mdp)]).max(axis=(0, 1), initial=0.0)
     return np.where(size > 0, size, 1.0)
 
 
@@ -41,9 +40,8 @@ class Report:
         pairs, shares, stay = found.pairs, found.policy, None
         cut_short = found.outcome is Outcome.TIME_LIMIT
         if self.gamma == 1:
-            floors = (
-                {} if cut_short else found.floors
-            )  # without floors no other optimum is looked for
+            # without floors no other optimum is looked for
+            floors = {} if cut_short else found.floors
             last = max(floors, default=0)
             done = replace_stays(pairs, shares, floors, last, found.relevant)
             if done.stay is None:
@@ -100,6 +98,33 @@ class Report:
             stay=None,
             policies="deterministic",
             method="branch and bound",
+        )
+
+    def better_of(
+        self, found: Solution, pairs: StateActions, policy: Float[np.ndarray, "S A"]
+    ) -> Solution:
+        """What was found, or that policy in its place if its key is better by more than the tolerance.
+
+        What the policy pays or gains for ever counts as −∞: it is not netted over the start distribution.
+        """
+        occupancy = occupancy_for_ever(pairs, policy[pairs.states[pairs.state], pairs.action])
+        values = evaluate(self.mdp, policy, self.gamma)
+        endless = pairs.reward[np.isinf(occupancy)].any(axis=0)
+        key = np.asarray(self.order.key(np.where(endless, -np.inf, values)))
+        differs = ~np.isclose(key, found.key, rtol=self.tolerance, atol=self.tolerance)
+        if not differs.any() or key[np.argmax(differs)] < found.key[np.argmax(differs)]:
+            return found
+        return self._solution(
+            status=found.status,
+            message=found.message,
+            values=values,
+            policy=policy,
+            occupancy=self._by_state(pairs, occupancy),
+            prices=found.prices,
+            bound=found.bound,
+            stay=None,
+            policies=found.policies,
+            method=found.method,
         )
 
     def ended(self, policies: Policies) -> Solution:

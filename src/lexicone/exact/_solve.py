@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from lexicone._base.checks import check_kind, check_range
-from lexicone.exact._deterministic import MAX_STATES, solve_deterministic
+from lexicone.exact._deterministic import solve_deterministic, too_many_states
 from lexicone.exact._report import Report, reward_scale
 from lexicone.exact._solution import Policies, Solution, Status
 from lexicone.exact._stages import solve_stages
@@ -63,11 +63,13 @@ def solve(
         time_limit: in seconds; after that, at the end of the step at hand, the result has the status "limit", with
             the best policy so far and a bound on what a better one could have.
         start: an earlier solution of the same model, for other thresholds or another gamma, to start from; or any
-            policy of it, as for `evaluate`. The result is the same, but comes sooner if the two are near.
+            policy of it, as for `evaluate`. The result is the same, but comes sooner if the two are near. If the time
+            is over before that, it is no worse than this policy (unless that chooses at random and may not).
         progress: called with a line of text now and then.
     """
     _check(mdp, order, gamma, policies, method, tolerance, time_limit)
-    starts = [] if start is None else _deterministic_parts(_start_policy(mdp, start))
+    start_policy = None if start is None else _start_policy(mdp, start)
+    starts = [] if start_policy is None else _deterministic_parts(start_policy)
     deadline = time.monotonic() + time_limit
 
     def solve_scaled(scale: np.ndarray) -> Solution:
@@ -77,7 +79,10 @@ def solve(
             return report.ended(policies)
         if policies == "deterministic":
             return _deterministic(report, pairs, starts, deadline, progress)
-        return _stochastic(report, pairs, method, starts, deadline, progress)
+        found = _stochastic(report, pairs, method, starts, deadline, progress)
+        if start_policy is not None and found.status is Status.LIMIT:
+            return report.better_of(found, pairs, start_policy)
+        return found
 
     scale = reward_scale(mdp)
     found = solve_scaled(scale)
@@ -96,11 +101,9 @@ def _deterministic(
     deadline: float,
     progress: Callable[[str], None] | None,
 ) -> Solution:
-    if pairs.num_states > MAX_STATES:
-        raise ValueError(
-            f"policies: the search for a deterministic policy takes models of up to {MAX_STATES} "
-            f"states that can be reached and are not terminal; this one has {pairs.num_states}"
-        )
+    refusal = too_many_states(pairs.num_states)
+    if refusal:
+        raise ValueError(f"policies: the search for a deterministic policy {refusal}")
 
     def values_of(policy: np.ndarray) -> np.ndarray:
         shares = np.zeros(pairs.num_pairs)

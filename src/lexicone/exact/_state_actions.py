@@ -17,7 +17,7 @@ from scipy import sparse
 
 from lexicone.exact._tolerances import NO_CHANCE, NO_VISITS
 from lexicone.models._chain import factorises_well
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, decision_states
 from lexicone.models._reachability import reachable
 
 __all__ = ["STAY", "StateActions", "all_state_actions"]
@@ -83,9 +83,8 @@ class StateActions:
         if not self.pairs_per_state:
             return np.maximum.reduceat(score, self.first) if self.num_states else score
         highest = score[:: self.pairs_per_state].copy()
-        for column in range(
-            1, self.pairs_per_state
-        ):  # a few long passes: quicker than many short ones
+        # a few long passes: quicker than many short ones
+        for column in range(1, self.pairs_per_state):
             np.maximum(highest, score[column :: self.pairs_per_state], out=highest)
         return highest
 
@@ -168,7 +167,7 @@ def all_state_actions(
 
     Rewards are divided by ``scale``.
     """
-    states = np.flatnonzero(mdp.reachable() & ~mdp.terminal)
+    states = np.flatnonzero(decision_states(mdp))
     place = np.full(mdp.num_states, -1)
     place[states] = np.arange(len(states))
     actions, width = mdp.num_actions, mdp.num_successors

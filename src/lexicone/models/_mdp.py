@@ -30,7 +30,7 @@ from lexicone.models._packing import (
 from lexicone.models._reachability import reachable
 from lexicone.models._saved_models import read_fields, write_fields
 
-__all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model"]
+__all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -289,6 +289,11 @@ class MDP:
     def load(cls, path: str | os.PathLike[str]) -> "MDP":
         """Read what `save` wrote; the tables are validated again."""
         return cls(**read_fields(path))
+
+
+def decision_states(mdp: MDP) -> Bool[np.ndarray, " S"]:
+    """The states in which actions matter: those that can be reached and are not terminal."""
+    return mdp.reachable() & ~mdp.terminal
 
 
 def check_model(mdp: Any, gamma: Any = 1.0) -> None:
