@@ -8,13 +8,16 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import as_floats, is_true, namespace, plain
 
-__all__ = ["Order", "as_order"]
+__all__ = ["Criterion", "Order", "as_order"]
+
+Criterion = Literal["expected", "episode"]
+"""What thresholds hold for: expected returns, or the return of every episode."""
 
 
 @dataclass(frozen=True, init=False)

@@ -13,7 +13,7 @@ from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
 from lexicone.cli._options import build, check_folder, make_order
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, decision_states
 
 __all__ = ["Show", "Solve", "Tasks"]
 
@@ -200,7 +200,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
     from lexicone.exact._deterministic import MAX_STATES
     from lexicone.exact._solve import Status, solve
 
-    states = int((mdp.reachable() & ~mdp.terminal).sum())
+    states = int(decision_states(mdp).sum())
     unknown = "; --policies deterministic searches the best policy that never flips a coin"
     if states > _MAX_SEARCHED_STATES:
         return unknown if states <= MAX_STATES else ""

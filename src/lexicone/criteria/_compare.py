@@ -57,7 +57,7 @@ def compare(
     Args:
         mdp: the model.
         order: the thresholds.
-        gamma: the discount.
+        gamma: the discount, in [0, 1].
         max_states: of the augmented model; with more, there is no best policy for episodes.
         seconds: after these, branch and bound is cut short.
     """

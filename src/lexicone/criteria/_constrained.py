@@ -19,11 +19,11 @@ from lexicone.exact._solution import Solution
 from lexicone.exact._solve import PROGRAM_STATES
 from lexicone.exact._stages import Optimum, drop_losing_pairs, new_maximizer
 from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
-from lexicone.exact._tolerances import EQUAL_VALUES
+from lexicone.exact._tolerances import EQUAL_VALUES, KEPT_FLOOR
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["Answer", "ConstrainedSolver", "ExactSolver", "Subproblem"]
+__all__ = ["Answer", "ConstrainedSolver", "ExactSolver", "Subproblem", "rounding_room"]
 
 
 class Answer(StrEnum):
@@ -83,8 +83,8 @@ class ExactSolver:
         self.pairs = all_state_actions(mdp, gamma, self.scale)
         small = self.pairs.num_states <= PROGRAM_STATES
         self.method: Literal["lp", "columns"] = "lp" if small else "columns"
-        self.engine: Maximizer | None = None
-        self.stage: StageMaximum | None = None
+        self.maximizer: Maximizer | None = None
+        self.maximum: StageMaximum | None = None
 
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """Maximise one objective given floors under others, all in the model's own units."""
@@ -93,31 +93,31 @@ class ExactSolver:
         if usable is None:
             return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
-        if self.engine is None or self.engine.pairs is not usable:
-            self.engine = self._engine_for(usable)
-        self.stage = stage = self.engine.maximize(objective, scaled)
+        if self.maximizer is None or self.maximizer.pairs is not usable:
+            self.maximizer = self._maximizer_for(usable)
+        self.maximum = maximum = self.maximizer.maximize(objective, scaled)
         answer = {
             Outcome.INFEASIBLE: Answer.INFEASIBLE,
             Outcome.UNBOUNDED: Answer.UNBOUNDED if threshold == np.inf else Answer.MET,
-        }.get(stage.outcome, Answer.FAILED)
-        if stage.outcome is Outcome.OPTIMAL:
+        }.get(maximum.outcome, Answer.FAILED)
+        if maximum.outcome is Outcome.OPTIMAL:
             enough = threshold / self.scale[objective]
-            room = EQUAL_VALUES * max(1.0, abs(stage.value))
-            answer = Answer.MET if stage.value >= enough - room else Answer.MISSED
+            room = rounding_room(maximum.value, EQUAL_VALUES)
+            answer = Answer.MET if maximum.value >= enough - room else Answer.MISSED
         return self._answer(answer, objective, threshold, floors)
 
     def decide(self, found: Subproblem) -> float:
         """Keep the objective at what was found from now on; returns its floor."""
         floor = min(found.value, found.threshold)
-        stage, engine = self.stage, self.engine
-        if stage is None or engine is None or not self._solved:
+        maximum, maximizer = self.maximum, self.maximizer
+        if maximum is None or maximizer is None or not self._solved:
             return floor
-        room = EQUAL_VALUES * max(1.0, abs(stage.value))
-        if stage.value <= found.threshold / self.scale[found.objective] + room:
-            self.pairs = drop_losing_pairs(engine, stage)
-            self.engine = None
+        room = rounding_room(maximum.value, EQUAL_VALUES)
+        if maximum.value <= found.threshold / self.scale[found.objective] + room:
+            self.pairs = drop_losing_pairs(maximizer, maximum)
+            self.maximizer = None
             if floor < found.threshold:
-                floor -= 1e-11 * max(1.0, abs(floor))
+                floor -= KEPT_FLOOR * max(1.0, abs(floor))
         return floor
 
     def solution(
@@ -135,11 +135,11 @@ class ExactSolver:
             bound[j] = floor
         others = {j: f for j, f in scaled.items() if j != objective}
         if outcome is Outcome.OPTIMAL:
-            assert self.engine is not None
-            assert self.stage is not None
-            bound[objective] = self.stage.bound
-            engine, found = extract_policy(self.engine, self.stage, others, objective)
-            pairs = engine.pairs
+            assert self.maximizer is not None
+            assert self.maximum is not None
+            bound[objective] = self.maximum.bound
+            maximizer, found = extract_policy(self.maximizer, self.maximum, others, objective)
+            pairs = maximizer.pairs
         else:
             relevant[objective] = outcome is Outcome.UNBOUNDED
             pairs, found = policy_that_keeps(self.pairs, relevant, others)
@@ -147,25 +147,25 @@ class ExactSolver:
         result = Optimum(outcome, objective, pairs, found, scaled, relevant, bound, nothing)
         return problem.stochastic(result, self.method)
 
-    def _engine_for(self, pairs: StateActions) -> Maximizer:
-        if self.engine is None:
+    def _maximizer_for(self, pairs: StateActions) -> Maximizer:
+        if self.maximizer is None:
             return new_maximizer(self.method, pairs)
-        return self.engine.restricted(pairs)
+        return self.maximizer.restricted(pairs)
 
     def _answer(
         self, answer: Answer, objective: int, threshold: float, floors: dict[int, float]
     ) -> Subproblem:
         count = len(self.order)
         values, weights, limit, value = np.full(count, np.nan), np.zeros(count), np.nan, np.nan
-        stage = self.stage
+        maximum = self.maximum
         if answer is Answer.UNBOUNDED or (answer is Answer.MET and not self._solved):
             value = np.inf
         elif answer in (Answer.MET, Answer.MISSED):
-            assert stage is not None
+            assert maximum is not None
             values = self._values([objective, *floors])
-            weights = stage.weights * self.scale[objective] / self.scale
-            value = stage.value * self.scale[objective]
-            limit = stage.bound * self.scale[objective]
+            weights = maximum.weights * self.scale[objective] / self.scale
+            value = maximum.value * self.scale[objective]
+            limit = maximum.bound * self.scale[objective]
             limit += sum(weights[j] * f for j, f in floors.items())
         return Subproblem(
             objective, threshold, dict(floors), answer, float(value), values, weights, float(limit)
@@ -173,15 +173,20 @@ class ExactSolver:
 
     def _values(self, mentioned: list[int]) -> np.ndarray:
         """What the last solution has of every objective; those not mentioned only if it never stays for ever."""
-        engine = self.engine
-        assert engine is not None
-        occupancy = engine.occupancy()
-        values = occupancy @ engine.pairs.reward * self.scale
-        stays = occupancy[engine.pairs.action == STAY].sum() > EQUAL_VALUES
+        maximizer = self.maximizer
+        assert maximizer is not None
+        occupancy = maximizer.occupancy()
+        values = occupancy @ maximizer.pairs.reward * self.scale
+        stays = occupancy[maximizer.pairs.action == STAY].sum() > EQUAL_VALUES
         unknown = stays & ~np.isin(np.arange(len(values)), mentioned)
         return np.where(unknown, np.nan, values)
 
     @property
     def _solved(self) -> bool:
         """Whether the last program has an optimum."""
-        return self.stage is not None and self.stage.outcome is Outcome.OPTIMAL
+        return self.maximum is not None and self.maximum.outcome is Outcome.OPTIMAL
+
+
+def rounding_room(value: float, tolerance: float) -> float:
+    """How far from a value another still counts as equal: the tolerance times its size; 0 if it is infinite."""
+    return tolerance * max(1.0, abs(value)) if np.isfinite(value) else 0.0

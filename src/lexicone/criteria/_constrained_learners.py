@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from lexicone.criteria import _lagrangian as lagrangian
 from lexicone.criteria._augment_rewards import common_unit, with_rewards
-from lexicone.criteria._constrained import Answer, Subproblem
+from lexicone.criteria._constrained import Answer, Subproblem, rounding_room
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -78,7 +78,8 @@ class ConstrainedLearner:
                 continue
             found = self.best(i, limits[i], floors)
             note(found)
-            stale = stale + 1 if found.value <= before + self._room(found.value) else 0
+            same = found.value <= before + rounding_room(found.value, self.tolerance)
+            stale = stale + 1 if same else 0
             before = max(before, found.value)
             if i != plan[-1] and (found.answer is Answer.MET or stale >= _PATIENCE):
                 floors[i] = self.decide(found)
@@ -96,7 +97,7 @@ class ConstrainedLearner:
                 return False
             first = {j: floors[j] for j in plan[:place]}
             floor = self.decide(self.best(i, limits[i], first))
-            if floor > floors[i] + self._room(floors[i]):
+            if floor > floors[i] + rounding_room(floors[i], self.tolerance):
                 floors[i] = floor
                 for j in plan[place + 1 :]:
                     floors.pop(j, None)
@@ -108,7 +109,7 @@ class ConstrainedLearner:
         rows = np.array(self.values)
         keeps = np.ones(len(rows), dtype=bool)
         for j, floor in floors.items():
-            keeps &= rows[:, j] >= floor - self._room(floor)
+            keeps &= rows[:, j] >= floor - rounding_room(floor, self.tolerance)
         count = len(self.order)
         nothing = np.full(count, np.nan)
         if not keeps.any():
@@ -125,7 +126,7 @@ class ConstrainedLearner:
         chosen = int(np.argmax(np.where(keeps, rows[:, objective], -np.inf)))
         self.policy = self.policies[chosen]
         value = float(rows[chosen, objective])
-        met = value >= threshold - self._room(threshold)
+        met = value >= threshold - rounding_room(threshold, self.tolerance)
         return Subproblem(
             objective,
             threshold,
@@ -141,9 +142,6 @@ class ConstrainedLearner:
         for policy in candidates:
             self.policies.append(policy)
             self.values.append(evaluate(self.mdp, policy, self.gamma))
-
-    def _room(self, value: float) -> float:
-        return self.tolerance * max(1.0, abs(value)) if np.isfinite(value) else 0.0
 
 
 class ScalarQLearning(ConstrainedLearner):

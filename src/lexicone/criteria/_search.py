@@ -20,21 +20,26 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.checks import check_kind, check_range, check_whole
 from lexicone.criteria._augment import Augmented, augmentation
-from lexicone.criteria._constrained import Answer, ConstrainedSolver, ExactSolver, Subproblem
+from lexicone.criteria._constrained import (
+    Answer,
+    ConstrainedSolver,
+    ExactSolver,
+    Subproblem,
+    rounding_room,
+)
 from lexicone.exact._highs import Outcome
 from lexicone.exact._report import reward_scale
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order, as_order
+from lexicone.order import Criterion, Order, as_order
 
 if TYPE_CHECKING:
     from lexicone.criteria._constrained_learners import ConstrainedLearner
 
-__all__ = ["Criterion", "Search", "Solver", "Strategy", "search"]
+__all__ = ["Search", "Solver", "Strategy", "search"]
 
 Strategy = Literal["one_by_one", "binary", "dynamic"]
 Solver = Literal["exact", "q_learning", "lagrangian"]
-Criterion = Literal["expected", "episode"]
 
 _INFINITE_FROM = 1e20  # of an objective's scale: infinite, as the linear programs have it
 
@@ -217,7 +222,10 @@ class _SearchRun:
         assert policy is not None  # the first problem has no floors: some policy answers it
         values = evaluate(self.model, policy, self.gamma)
         satisfied = np.array(
-            [v >= t - self._room(t) for v, t in zip(values, self.order.thresholds, strict=False)],
+            [
+                v >= t - rounding_room(t, self.tolerance)
+                for v, t in zip(values, self.order.thresholds, strict=False)
+            ],
             dtype=bool,
         )
         names = self.order.names or self.model.objective_labels
@@ -285,9 +293,6 @@ class _SearchRun:
             self.floors[i] = self.limits[i]
             low += 1
         return low
-
-    def _room(self, value: float) -> float:
-        return self.tolerance * max(1.0, abs(value)) if math.isfinite(value) else 0.0
 
     def _note(self, found: Subproblem) -> None:
         self.trace.append(found)

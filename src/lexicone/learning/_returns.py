@@ -5,13 +5,14 @@ Arrays are time first: ``[T,N,K]`` for T steps, N episodes and K objectives. Eac
 `advantages` therefore adds.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from lexicone.order import Criterion
+
 __all__ = [
-    "Criterion",
     "Goal",
     "advantages",
     "allow_rounding",
@@ -19,8 +20,6 @@ __all__ = [
     "make_goal",
     "normalized",
 ]
-
-Criterion = Literal["expected", "episode"]
 
 
 def discounted_sums(terms: Float[Array, "T *rest"], factor: Float[Array, ""] | float) -> Array:

@@ -26,7 +26,7 @@ from lexicone.learning._learner import (
 )
 from lexicone.learning._networks import Critics, Network, log_policy
 from lexicone.learning._problem import Problem
-from lexicone.learning._returns import Criterion, advantages, make_goal, normalized
+from lexicone.learning._returns import advantages, make_goal, normalized
 from lexicone.learning._settings import check_settings, number
 from lexicone.learning.algos._estimates import (
     Estimate,
@@ -39,6 +39,7 @@ from lexicone.learning.algos._gradient_rules import (
     direction_by_rule,
     start_multipliers,
 )
+from lexicone.order import Criterion
 
 __all__ = ["ActorCritic", "ActorCriticState", "Batch"]
 

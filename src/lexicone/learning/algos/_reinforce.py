@@ -42,8 +42,9 @@ from lexicone.learning._learner import (
 )
 from lexicone.learning._networks import Network, dropout_masks, log_policy, policy_gradients
 from lexicone.learning._problem import Problem
-from lexicone.learning._returns import Criterion, discounted_sums, make_goal, normalized
+from lexicone.learning._returns import discounted_sums, make_goal, normalized
 from lexicone.learning._settings import check_settings, number
+from lexicone.order import Criterion
 
 __all__ = ["Reinforce", "ReinforceState"]
 

@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lexicone.exact._solve import solve
-from lexicone.learning._returns import Criterion
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
+from lexicone.order import Criterion, Order
 from lexicone.studies import exp1, exp2
 from lexicone.studies.tlq.tasks import shortest_ways
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
