@@ -170,8 +170,8 @@ def draw_arrow(axes: Axes, boxes: dict[str, Box], arrow: Arrow, *, back: bool) -
     aside = 0.12 * side if back else 0.0
     shift = (aside, 0.0) if upright else (0.0, aside)
     line = {"arrowstyle": "-|>", "color": QUIET, "linewidth": 1.1, "shrinkA": 1, "shrinkB": 1}
-    points = [(x + shift[0], y + shift[1]) for x, y in ((x1, y1), (x0, y0))]
-    axes.annotate("", *points, arrowprops=line, zorder=0.4)
+    tip, tail = [(x + shift[0], y + shift[1]) for x, y in ((x1, y1), (x0, y0))]
+    axes.annotate("", tip, tail, arrowprops=line, zorder=0.4)
     x, y = (x0 + x1) / 2 + shift[0], (y0 + y1) / 2 + shift[1]
     horizontal, vertical = "center", "center"
     if upright:
