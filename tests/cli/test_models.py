@@ -1,6 +1,7 @@
 import dataclasses
 import importlib
 import json
+import sys
 import time
 
 import numpy as np
@@ -205,7 +206,7 @@ def test_solve_json_tells_where_to_stay(tmp_path, capsys):
             "--set: maze has no option 'wings'; it has objectives, high_penalty",
         ),
         (["show", "maze:nowhere.txt"], "maze: cannot read 'nowhere.txt': No such file"),
-        (["show", "nowhere.npz"], "nowhere.npz"),
+        (["show", "nowhere.npz"], "path: there is no file 'nowhere.npz'"),
         (["show", "maze:giant"], "no maze is called 'giant'"),
     ],
 )
@@ -225,3 +226,8 @@ def test_junk_files_get_one_line(tmp_path, capsys):
         assert (code, len(err.splitlines())) == (2, 1)
         assert message in err
         assert "pickle" not in err
+
+
+def test_a_task_whose_extra_is_missing_has_no_size(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mo_gymnasium.envs.fruit_tree.fruit_tree", None)
+    assert "size        needs lexicone[gym]\n" in describe(tasks.TASKS["fruit_tree"])

@@ -1,6 +1,7 @@
 import io
 import json
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -320,6 +321,14 @@ def test_mistakes_are_named_before_any_work(changes, message, tmp_path):
         learners.run(Study(**changes), tmp_path)
     assert not list(tmp_path.iterdir())
     assert set(Study().tasks) < set(TASKS)
+
+
+def test_an_extra_that_is_missing_is_named_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mo_gymnasium.envs.fruit_tree.fruit_tree", None)
+    study = Study(tasks=("space-traders", "fruit-tree"), learners=("penalty",), seeds=1, episodes=1)
+    with pytest.raises(ImportError, match=r"pip install 'lexicone\[gym\]'"):
+        learners.run(study, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_damaged_file_is_not_overwritten(tmp_path):

@@ -322,3 +322,11 @@ def test_mistakes(build, message):
         build()
     assert check_claims([5, 1, 5]) == (1, 5)
     assert check_claims([]) == tuple(range(1, 9))
+
+
+def test_an_extra_that_is_missing_is_named_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mo_gymnasium.envs.fruit_tree.fruit_tree", None)
+    with pytest.raises(ImportError, match=r"pip install 'lexicone\[gym\]'"):
+        run(Tlq(points=2), tmp_path, [2, 8])
+    assert not list(tmp_path.iterdir())
+    assert set(run(Tlq(points=2), tmp_path, [2])) == {"2"}

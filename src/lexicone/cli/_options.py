@@ -2,12 +2,14 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from lexicone._base.checks import check_range
+from lexicone._base.text import read_assignment
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["build", "check_folder", "make_order", "radians"]
+__all__ = ["build", "check_folder", "make_order", "radians", "read_option"]
 
 
 def build(task: str, options: tuple[str, ...] = ()) -> MDP:
@@ -19,6 +21,14 @@ def build(task: str, options: tuple[str, ...] = ()) -> MDP:
     if options:
         raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
     return MDP.load(task)
+
+
+def read_option(option: str) -> tuple[str, Any]:
+    """The name and value that ``--set NAME=VALUE`` gives."""
+    assignment = read_assignment(option)
+    if assignment is None:
+        raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
+    return assignment
 
 
 def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:

@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from lexicone._base.text import read_assignment
+from lexicone.cli._options import read_option
 from lexicone.models._mdp import MDP
 from lexicone.tasks._registry import Task, find, make
 
@@ -27,7 +27,7 @@ def build_from_text(name: str, options: tuple[str, ...] = ()) -> MDP:
 
 
 def size_and_thresholds(task: Task) -> tuple[str, str]:
-    """Its size, and thresholds to try; a discount too where episodes do not end."""
+    """States × actions, or which extra is needed to know, and thresholds to try; a discount too for what never ends."""
     limits = " ".join(f"{t:g}" for t in task.thresholds)
     try:
         mdp = task.build()
@@ -40,13 +40,14 @@ def size_and_thresholds(task: Task) -> tuple[str, str]:
 def describe(task: Task) -> str:
     """All that helps to call it: what it is, its objectives, size, variants and options."""
     size, limits = size_and_thresholds(task)
+    unit = " (states × actions)" if "×" in size else ""
     lines = [
         f"{task.name}: {task.description}",
         "",
         (inspect.getdoc(task.build) or "").replace("`", ""),
         "",
         f"objectives  {task.objectives}",
-        f"size        {size} (states × actions)",
+        f"size        {size}{unit}",
     ]
     if task.first is not None:
         named = f": {', '.join(task.variants)}" if task.variants else ""
@@ -64,10 +65,7 @@ def _read_options(task: Task, options: tuple[str, ...]) -> dict[str, Any]:
     """Options as values; each must exist and be of the kind of its default."""
     known, settings = task.options, {}
     for option in options:
-        assignment = read_assignment(option)
-        if assignment is None:
-            raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
-        name, value = assignment
+        name, value = read_option(option)
         if name not in known:
             those = ", ".join(known) or "none"
             raise ValueError(f"--set: {task.name} has no option {name!r}; it has {those}")

@@ -14,7 +14,7 @@ from tyro.conf import Positional
 from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
 from lexicone._base.text import plain_numbers, read_assignment, vector_text
-from lexicone.cli._options import build, check_folder, make_order, radians
+from lexicone.cli._options import build, check_folder, make_order, radians, read_option
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -227,7 +227,7 @@ def _find(
     from lexicone.learning._environments import UnknownEnvironment, open_env, source_of
 
     try:
-        env = open_env(source_of(task, **_read_options(options)))
+        env = open_env(source_of(task, **dict(map(read_option, options))))
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
             f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
@@ -249,17 +249,6 @@ def _is_model(task: str) -> bool:
         return task.endswith(".npz") or bool(find(task.partition(":")[0]))
     except ValueError:
         return False
-
-
-def _read_options(options: tuple[str, ...]) -> dict[str, Any]:
-    settings = {}
-    for option in options:
-        assignment = read_assignment(option)
-        if assignment is None:
-            raise ValueError(f"--set: expected NAME=VALUE, got {option!r}")
-        name, value = assignment
-        settings[name] = value
-    return settings
 
 
 def _solve(trained: "Trained | TrainedEnv") -> "Solution | None":

@@ -121,12 +121,13 @@ def check_learner(learner: Any, *methods: str) -> None:
     missing = [name for name in (*shared, *methods) if not hasattr(learner, name)]
     if missing:
         raise ValueError(f"learner: {learner!r} has no {', '.join(missing)}")
+    traced = tuple(learner.traced)
     if isinstance(learner, type):
         raise ValueError(f"learner: give an instance, {learner.__name__}(), not the class")
     if not dataclasses.is_dataclass(learner):
         raise ValueError(f"learner: {learner!r} is not a dataclass")
     settings = {field.name for field in dataclasses.fields(learner)}
-    unknown = [name for name in learner.traced if name not in settings]
+    unknown = [name for name in traced if name not in settings]
     if unknown:
         raise ValueError(f"learner: traced names {unknown[0]}, which is no field")
     as_pytree(learner)

@@ -77,6 +77,8 @@ def _read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
             pass
         with np.load(path, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
+    except FileNotFoundError:
+        raise FileNotFoundError(f"path: there is no file {os.fspath(path)!r}") from None
     except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
         message = f"path: {os.fspath(path)!r} is not a saved MDP: it is no npz file of plain arrays"
         raise ValueError(message) from None

@@ -17,11 +17,15 @@ class Results:
         self.file = file
         self.parts = read(file)
 
+    def has(self, name: str, settings: dict[str, Any]) -> bool:
+        """Whether the part is there with these settings."""
+        return self.parts.get(name, {}).get("settings") == settings
+
     def get(
         self, name: str, settings: dict[str, Any], compute: Callable[[], dict[str, Any]]
     ) -> dict[str, Any]:
         """The part with these settings: the one that is kept, or else one that is computed and written now."""
-        if self.parts.get(name, {}).get("settings") != settings:
+        if not self.has(name, settings):
             self.parts[name] = compute() | {"settings": settings}
             write(self.parts, self.file)
         return self.parts[name]

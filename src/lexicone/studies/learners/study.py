@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from rich.console import Console
 from lexicone import __version__
 from lexicone._base.checks import check_range
 from lexicone._base.progress import progress_bars
+from lexicone._base.text import plain_numbers
 from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train_many
 from lexicone.learning.algos._a2c import A2C
@@ -132,12 +133,13 @@ def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str,
     study.check()
     kept = Results(out / "results.json")
     cells: dict[str, Any] = {}
-    built: dict[str, LearningTask] = {}
+    names = dict.fromkeys(name for name, _ in study.cells())
+    built = {
+        name: find(name, study.leaves) for name in names
+    }  # what is not installed is missed now
     with progress_bars(console) as progress:
         whole = progress.add_task("cells", total=len(study.cells()))
         for name, learner in study.cells():
-            if name not in built:
-                built[name] = find(name, study.leaves)
             cell = f"{name}/{learner}"
             part = progress.add_task(cell, total=None)
             report = partial(progress.update, part)
@@ -181,6 +183,7 @@ def _run_cell(
     success = np.stack([each.success for each in best])
     rate, low, high, method = rate_interval(success)
     gaps = np.stack([each.gap for each in best])
+    gap_mean, gap_median = _six_digits([gaps.mean(), np.median(gaps)])
     found = {
         "task": name,
         "learner": learner,
@@ -190,8 +193,8 @@ def _run_cell(
         "rate": rate,
         "interval": [low, high],
         "interval_method": method,
-        "gap_mean": _plain(gaps.mean()),
-        "gap_median": _plain(np.median(gaps)),
+        "gap_mean": gap_mean,
+        "gap_median": gap_median,
         "episodes": _episodes(task, learner, study),
         "steps": float(np.mean([each.steps for each in best])),
         "seconds": round(time.perf_counter() - begin, 1),
@@ -199,10 +202,10 @@ def _run_cell(
             {
                 "label": goal.label,
                 "delta_deg": None if goal.delta is None else float(np.degrees(goal.delta)),
-                "best": [_plain(value) for value in goal.best],
+                "best": _six_digits(goal.best),
                 "won": int(each.success.sum()),
                 "share": each.share.round(4).tolist(),
-                "gap": [_plain(gap) for gap in each.gap],
+                "gap": _six_digits(each.gap),
                 "variant": each.variant,
             }
             for goal, each in zip(task.goals, best, strict=True)
@@ -262,5 +265,5 @@ def _settings(task: LearningTask, learner: str, study: Study) -> Any:
     return json.loads(json.dumps(decisive))
 
 
-def _plain(value: Any) -> float | str:
-    return float(f"{value:.6g}") if np.isfinite(value) else str(float(value))
+def _six_digits(values: Iterable[Any]) -> list[float | str]:
+    return plain_numbers(float(f"{value:.6g}") for value in values)

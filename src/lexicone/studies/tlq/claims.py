@@ -11,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from lexicone import __version__
 from lexicone._base.files import write_text
 from lexicone._base.progress import progress_bars
-from lexicone._base.text import vector_text
+from lexicone._base.text import plain_numbers, vector_text
 from lexicone.studies.results import Results
 from lexicone.studies.tlq.cells import Finding, Watch
 from lexicone.studies.tlq.early_late import claim_early_late
@@ -26,6 +25,7 @@ from lexicone.studies.tlq.goal import claim_goal, claim_other_reward, claim_undi
 from lexicone.studies.tlq.settings import Tlq
 from lexicone.studies.tlq.tasks import claim_fruit_tree, claim_space_traders, claim_treasure
 from lexicone.studies.tlq.variants import claim_variants
+from lexicone.tasks._registry import make
 
 __all__ = ["CLAIMS", "Claim", "Tlq", "as_markdown", "check_claims", "report", "run"]
 
@@ -39,6 +39,8 @@ class Claim(NamedTuple):
     compute: Callable[[Tlq, Watch], Finding]
     drawn: tuple[str, ...] = ()
     """The data that its figures draw. Results without them, of an earlier version, are computed again."""
+    task: str | None = None
+    """The task that it needs an extra for."""
 
 
 CLAIMS = {
@@ -82,6 +84,7 @@ CLAIMS = {
         "Vamplew et al. 2011; case I of section TLQ",
         claim_treasure,
         ("front", "tlq", "linear", "mixed"),
+        task="deep_sea_treasure",
     ),
     7: Claim(
         "Space Traders",
@@ -94,6 +97,7 @@ CLAIMS = {
         "TLQ fails to find the desired leaf.",
         "section Experiments, experiment 3",
         claim_fruit_tree,
+        task="fruit_tree",
     ),
 }
 
@@ -118,6 +122,12 @@ def run(
     settings = {**asdict(config), "version": __version__}
     kept = Results(out / "results.json")
     results: dict[str, Any] = {}
+    for number in numbers:
+        name, claim = str(number), CLAIMS[number]
+        if not set(claim.drawn) <= set(kept.parts.get(name, {}).get("data", ())):
+            kept.parts.pop(name, None)
+        if claim.task is not None and not kept.has(name, settings):
+            make(claim.task)  # so that an extra that is not installed is missed now
     with progress_bars(console) as progress:
         whole = progress.add_task("claims", total=len(numbers))
 
@@ -130,8 +140,6 @@ def run(
 
         for number in numbers:
             name = str(number)
-            if not set(CLAIMS[number].drawn) <= set(kept.parts.get(name, {}).get("data", ())):
-                kept.parts.pop(name, None)
             results[name] = kept.get(name, settings, partial(_compute, number, config, watch))
             progress.advance(whole)
     write_text(out / "table.md", as_markdown(results))
@@ -217,6 +225,6 @@ def _plain(found: Any) -> Any:
         return {str(key): _plain(value) for key, value in found.items()}
     if isinstance(found, list | tuple):
         return [_plain(value) for value in found]
-    if isinstance(found, float) and not np.isfinite(found):
-        return str(found)
+    if isinstance(found, float):
+        return plain_numbers([found])[0]
     return found
