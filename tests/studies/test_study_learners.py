@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 from rich.console import Console
@@ -312,11 +313,13 @@ def test_the_command_trains(tmp_path):
         ({"learners": ("dqn",)}, r"^learners: there is no 'dqn'; there are reinforce, a2c, "),
         ({"learners": ()}, r"^learners: there are reinforce"),
         ({"seeds": 0}, r"^seeds: must be at least 1, got 0"),
+        ({"seeds": 2.5}, r"^seeds: must be a whole number, got 2.5"),
         ({"episodes": 0}, r"^episodes: must be at least 1"),
         ({"ratios": (0.0,)}, r"^ratios: expected positive numbers"),
     ],
 )
-def test_mistakes_are_named_before_any_work(changes, message, tmp_path):
+def test_mistakes_are_named_before_any_work(changes, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises(ValueError, match=message):
         learners.run(Study(**changes), tmp_path)
     assert not list(tmp_path.iterdir())
