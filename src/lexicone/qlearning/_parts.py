@@ -220,7 +220,8 @@ def informed(buffer: SupportsFloat = 0.0) -> Update:
     γ that it omits), for K=1 it is Q-learning.
     """
     value = _number("buffer", buffer)
-    check_range("buffer", value, 0, math.inf, below=True)
+    if not 0 <= value < math.inf:
+        raise ValueError(f"buffer: must be a finite number of at least 0, got {buffer}")
     return _Chosen("informed", buffer=value)
 
 
