@@ -51,7 +51,7 @@ format: $(VENV)/.installed-dev  ## rewrite the files in the project's format
 	$(BIN)/ruff check --fix $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
 
-types: $(VENV)/.installed-dev  ## pyright
+types: $(VENV)/.installed-dev $(VENV)/.installed-docs  ## pyright
 	$(BIN)/pyright --warnings
 
 interface: $(VENV)/.installed-dev  ## store the public interface as it is now, for the test that notices changes
