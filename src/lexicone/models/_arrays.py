@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SUM_TOLERANCE", "as_array", "read_only", "scale_to_one"]
+__all__ = ["NEVER", "SUM_TOLERANCE", "as_array", "read_only", "scale_to_one"]
 
 SUM_TOLERANCE = 1e-6
 """How far a distribution's sum may be from 1 (what float32 tables need); it is then scaled to 1."""
+NEVER = 1e-9
+"""The share of a policy's choice below which it is rounding, and shown as never made."""
 _EXACT_SUM = 1e-14  # a sum nearer to 1 is left as it is
 
 

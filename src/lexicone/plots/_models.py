@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from lexicone.models._arrays import NEVER
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import steps_from
 from lexicone.plots._style import GREY, INK, SECONDARY, STYLE, THRESHOLD
@@ -151,14 +152,14 @@ def maze_on(
     if occupancy is not None:
         visited &= np.asarray(occupancy).sum(axis=1) > 0
     small = float(np.clip(0.14 * axes.bbox.width / axes.figure.dpi * 72 / width, 3.0, 6.0))
-    for s, a in np.argwhere((shares > 1e-9) & visited[:, None]).tolist():
+    for s, a in np.argwhere((shares > NEVER) & visited[:, None]).tolist():
         step = 0.36 * _heading(mdp, s, a, centres)
         share = float(shares[s, a])
         arrow = {"arrowstyle": "-|>", "color": SECONDARY, "lw": (0.6 + 2.2 * share) * arrow_width}
         axes.annotate(
             "", tuple(centres[s] + step), tuple(centres[s] - 0.3 * step), arrowprops=arrow
         )
-        if share < 1 - 1e-9:
+        if share < 1 - NEVER:
             upright = abs(step[1]) > abs(step[0])
             x, y = centres[s] + step + ((0.07, 0.0) if upright else (-0.15 * step[0], -0.07))
             place = ("left", "center") if upright else ("center", "top")
@@ -200,7 +201,7 @@ def _draw_moves(
         to = int(mdp.next_state[state, a, b])
         weight = float(shares[a] * mdp.probability[state, a, b])
         following[to] = following.get(to, 0.0) + weight
-    coin = np.sum(shares > 1e-9) > 1
+    coin = np.sum(shares > NEVER) > 1
     for to, weight in following.items():
         if to == state or to not in places:
             continue
@@ -221,13 +222,13 @@ def _draw_actions(
     """A dot for each action, and from there an arrow with its probability to each state that can follow."""
     names = mdp.action_names or tuple(f"action {a}" for a in range(mdp.num_actions))
     for a, name in enumerate(names):
-        used = shares[a] > 1e-9
+        used = shares[a] > NEVER
         color = SECONDARY if used else "#999999"
         dot = places[state] + np.array([(a - (len(names) - 1) / 2) * gap, -0.38])
         stem = {"color": color, "lw": 0.7 + 2 * shares[a], "zorder": 1}
         axes.plot(*np.stack([places[state], dot]).T, **stem)
         axes.plot(*dot, "o", color=color, ms=4, zorder=3)
-        label = f"{name} {shares[a]:.2g}" if used and shares[a] < 1 - 1e-9 else name
+        label = f"{name} {shares[a]:.2g}" if used and shares[a] < 1 - NEVER else name
         ink = SECONDARY if used else "#666666"
         left = dot[0] < places[state][0] - 1e-9  # then the line to the state is on the right
         place = {"ha": "right" if left else "left", "va": "center", "fontsize": 7, "color": ink}

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from lexicone.models._arrays import NEVER
 from lexicone.models._mdp import MDP
 
 __all__ = ["describe_choices", "sketch"]
@@ -32,7 +33,7 @@ def sketch(mdp: MDP, policy: Any = None, occupancy: Any = None) -> str:
             if row < 0 or mdp.terminal[s]:
                 continue
             name = mdp.action_names[int(shares[s].argmax())].lower() if mdp.action_names else ""
-            star = "*" if np.sum(shares[s] > 1e-9) > 1 else " "
+            star = "*" if np.sum(shares[s] > NEVER) > 1 else " "
             tile = mdp.layout.rows[row][column]
             arrow = _ARROWS.get(name, str(int(shares[s].argmax())))
             rows[row][column] = f"{' ' if tile == '.' else tile}{arrow}{star}".center(width)
@@ -48,7 +49,7 @@ def describe_choices(mdp: MDP, policy: Any, state: int) -> str:
     shares = mdp.policy_table(policy)[state]
     actions = np.argsort(-shares, kind="stable")
     names = mdp.action_names or tuple(f"action {a}" for a in range(mdp.num_actions))
-    return ", ".join(f"{names[a]} {shares[a]:.4g}" for a in actions if shares[a] > 1e-9)
+    return ", ".join(f"{names[a]} {shares[a]:.4g}" for a in actions if shares[a] > NEVER)
 
 
 def _visited(mdp: MDP, occupancy: Any) -> np.ndarray:

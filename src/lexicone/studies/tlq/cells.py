@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lexicone.models._arrays import NEVER
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._iterate import Iteration, tlq_iterate
@@ -94,7 +95,7 @@ class Walk(NamedTuple):
 
 def actions_of(policy: Any) -> np.ndarray:
     """The action of each state, `CHANCE` where there are several: ``[S,A] → [S]``."""
-    return np.where((policy > 1e-9).sum(axis=1) > 1, CHANCE, policy.argmax(axis=1))
+    return np.where((policy > NEVER).sum(axis=1) > 1, CHANCE, policy.argmax(axis=1))
 
 
 def walk(mdp: MDP, actions: np.ndarray) -> Walk:
