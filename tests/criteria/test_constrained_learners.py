@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lexicone.criteria import _lagrangian as lagrangian
-from lexicone.criteria._constrained_learners import LEARNERS, ConstrainedLearner
+from lexicone.criteria._constrained_learners import CONSTRAINED_LEARNERS, ConstrainedLearner
 from lexicone.criteria._search import search
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
@@ -70,7 +70,7 @@ def test_a_floor_does_not_sink_with_what_was_found(monkeypatch):
         def learn(self, objective, floors, steps, continues):
             return np.stack([np.eye(3)[[action, 0]] for action in range(3)])
 
-    monkeypatch.setitem(LEARNERS, "lagrangian", Given)
+    monkeypatch.setitem(CONSTRAINED_LEARNERS, "lagrangian", Given)
     for threshold, best, message in (
         (1.0, [0.99, 0.0], "all thresholds are met"),
         (1.5, [0.975, 1.0], "no policy that meets objective 1"),

@@ -23,7 +23,7 @@ from lexicone.studies import results as results_file
 from lexicone.studies.learners import report as learners_report, study as learners
 from lexicone.studies.learners.judge import judge, rate_interval
 from lexicone.studies.learners.study import LEARNER_RECIPES, Study
-from lexicone.studies.learners.tasks import TASKS, find
+from lexicone.studies.learners.tasks import LEARNING_TASKS, find
 from tests.helpers.commands import modules_after
 
 
@@ -323,7 +323,7 @@ def test_mistakes_are_named_before_any_work(changes, message, tmp_path, monkeypa
     with pytest.raises(ValueError, match=message):
         learners.run(Study(**changes), tmp_path)
     assert not list(tmp_path.iterdir())
-    assert set(Study().tasks) < set(TASKS)
+    assert set(Study().tasks) < set(LEARNING_TASKS)
 
 
 def test_an_extra_that_is_missing_is_named_before_any_work(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from lexicone.order import Order
 from lexicone.qlearning._exploration import Visits
 from lexicone.qlearning._learn import tlq
 
-__all__ = ["LEARNERS", "ConstrainedLearner", "LagrangianLearner", "ScalarQLearning"]
+__all__ = ["CONSTRAINED_LEARNERS", "ConstrainedLearner", "LagrangianLearner", "ScalarQLearning"]
 
 _PATIENCE = 3  # stretches without progress after which a constraint leaves
 
@@ -210,7 +210,7 @@ class LagrangianLearner(ConstrainedLearner):
         return policies
 
 
-LEARNERS: dict[str, type[ConstrainedLearner]] = {
+CONSTRAINED_LEARNERS: dict[str, type[ConstrainedLearner]] = {
     "q_learning": ScalarQLearning,
     "lagrangian": LagrangianLearner,
 }

@@ -131,9 +131,9 @@ def search(
     if solver == "exact":
         found = run.exactly(strategy)
     else:
-        from lexicone.criteria._constrained_learners import LEARNERS
+        from lexicone.criteria._constrained_learners import CONSTRAINED_LEARNERS
 
-        engine = LEARNERS[solver](model, order, gamma, tolerance, steps, seeds, seed)
+        engine = CONSTRAINED_LEARNERS[solver](model, order, gamma, tolerance, steps, seeds, seed)
         found = run.by_learning(strategy, engine, rounds)
     policy, values = found.policy, found.values
     if augmented is not None:

@@ -36,14 +36,14 @@ from lexicone.directions._find_direction import (
 )
 from lexicone.order import Order
 
-__all__ = ["Maximum", "Status", "maximize"]
+__all__ = ["AscentStatus", "Maximum", "maximize"]
 
 _PATH_LIMIT = 64 * 2**20  # bytes of path that are recorded without being asked for
 _STEP_LIMIT = 10**7  # the values of every step are kept
 _PLAIN = optax.sgd(1.0)  # one object, so that it compiles once; the step size is applied outside
 
 
-class Status(StrEnum):
+class AscentStatus(StrEnum):
     """How an ascent ended."""
 
     OPTIMAL = "optimal"
@@ -58,7 +58,7 @@ class Maximum(NamedTuple):
     x: PyTree
     values: Float[np.ndarray, " K"]
     """F(x)."""
-    status: Status
+    status: AscentStatus
     reason: str
     """The status in a sentence."""
     objective: int
@@ -245,24 +245,32 @@ def _result(
 
 def _explain(
     order: Order, settings: AscentSettings, state: AscentState, max_steps: int, tolerance: float
-) -> tuple[Status, str]:
+) -> tuple[AscentStatus, str]:
     name = order.labels[int(state.objective)]
     outcome = Reason(int(state.outcome))
     if not state.stopped:
-        return Status.MAX_STEPS, f"stopped after max_steps={max_steps} while improving {name}"
+        return AscentStatus.MAX_STEPS, f"stopped after max_steps={max_steps} while improving {name}"
     if outcome is Reason.NOT_FINITE:
-        return Status.NOT_FINITE, f"NaN or infinity after {int(state.step)} steps"
+        return AscentStatus.NOT_FINITE, f"NaN or infinity after {int(state.step)} steps"
     last = int(state.objective) == len(order) - 1
     stuck_below = "" if last else " below its threshold; later objectives were not improved"
     if outcome is Reason.ZERO_GRADIENT:
-        status = Status.OPTIMAL if last else Status.STATIONARY
+        status = AscentStatus.OPTIMAL if last else AscentStatus.STATIONARY
         return status, f"the gradient of {name} is shorter than {tolerance:.1e}{stuck_below}"
     if outcome is Reason.STATIONARY:
-        return Status.STATIONARY, f"no direction within π/2−Δ of all gradients improves {name}"
+        return (
+            AscentStatus.STATIONARY,
+            f"no direction within π/2−Δ of all gradients improves {name}",
+        )
     if outcome is Reason.MISSED:
-        return Status.STATIONARY, f"projecting in turn leaves no direction that improves {name}"
+        return (
+            AscentStatus.STATIONARY,
+            f"projecting in turn leaves no direction that improves {name}",
+        )
     # A safe ascent has run out of steps. Where it looked at every direction that the order allows, that is the
     # optimum; where it had to keep more than the thresholds, or might have missed a direction, it need not be.
     complete = settings.active_constraints and settings.method == "exact"
-    status = Status.OPTIMAL if last and (complete or len(order) == 1) else Status.STATIONARY
+    status = (
+        AscentStatus.OPTIMAL if last and (complete or len(order) == 1) else AscentStatus.STATIONARY
+    )
     return status, f"no safe step improves {name}{stuck_below}, not even for tiny Δ"

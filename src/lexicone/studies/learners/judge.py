@@ -7,7 +7,7 @@ from scipy import stats
 
 from lexicone.learning._result_model import Trained
 from lexicone.models._evaluation import evaluate
-from lexicone.studies.learners.tasks import Goal, LearningTask
+from lexicone.studies.learners.tasks import LearningGoal, LearningTask
 
 __all__ = ["Judged", "judge", "rate_interval"]
 
@@ -34,7 +34,9 @@ class Judged(NamedTuple):
     curve: dict[str, Any] | None
 
 
-def judge(task: LearningTask, goal: Goal, label: str, trained: Trained, episodes: int) -> Judged:
+def judge(
+    task: LearningTask, goal: LearningGoal, label: str, trained: Trained, episodes: int
+) -> Judged:
     """Sample ``episodes`` episodes of every seed's policy, and compare it with the optimum."""
     returns = trained.evaluate(episodes, seed=1).returns
     share = _reaches(goal, returns).mean(axis=1)
@@ -60,7 +62,7 @@ def judge(task: LearningTask, goal: Goal, label: str, trained: Trained, episodes
     return Judged(success, share, gap, label, steps, curve)
 
 
-def _reaches(goal: Goal, returns: np.ndarray) -> Any:
+def _reaches(goal: LearningGoal, returns: np.ndarray) -> Any:
     return np.all(returns >= np.array(goal.needs) - _SLACK, axis=-1)
 
 

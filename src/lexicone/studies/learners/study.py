@@ -26,7 +26,7 @@ from lexicone.learning._train import train_many
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.studies.learners.judge import Judged, judge, rate_interval
-from lexicone.studies.learners.tasks import TASKS, Goal, LearningTask, find
+from lexicone.studies.learners.tasks import LEARNING_TASKS, LearningGoal, LearningTask, find
 from lexicone.studies.results import Results, read
 
 __all__ = ["LEARNER_RECIPES", "Study", "all_cells", "run"]
@@ -41,7 +41,7 @@ _CONES = ("ppo", "a2c")  # those for which the task ``delta`` means something
 class Study:
     """What to run."""
 
-    tasks: tuple[str, ...] = tuple(name for name in TASKS if name not in _LEFT_OUT)
+    tasks: tuple[str, ...] = tuple(name for name in LEARNING_TASKS if name not in _LEFT_OUT)
     learners: tuple[str, ...] = (
         "reinforce",
         "a2c",
@@ -68,7 +68,7 @@ class Study:
             value = getattr(self, name)
             if value is not None:
                 check_range(name, value, 1, whole=True)
-        for name, known in (("tasks", TASKS), ("learners", LEARNER_RECIPES)):
+        for name, known in (("tasks", LEARNING_TASKS), ("learners", LEARNER_RECIPES)):
             given = getattr(self, name)
             wrong = [each for each in given if each not in known]
             if wrong or not given:
@@ -159,7 +159,8 @@ def all_cells(out: Path) -> dict[str, Any]:
     if not cells:
         raise ValueError(f"out: there is no results.json with cells in {out}")
     place = {
-        f"{t}/{name}": i for i, (t, name) in enumerate(itertools.product(TASKS, LEARNER_RECIPES))
+        f"{t}/{name}": i
+        for i, (t, name) in enumerate(itertools.product(LEARNING_TASKS, LEARNER_RECIPES))
     }
     return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
 
@@ -216,7 +217,7 @@ def _run_cell(
 
 
 def _train(
-    task: LearningTask, goals: list[Goal], settings: Any, learner: str, study: Study
+    task: LearningTask, goals: list[LearningGoal], settings: Any, learner: str, study: Study
 ) -> list[Trained]:
     own = task.literal_order if learner == "reinforce" else None
     return train_many(

@@ -22,14 +22,14 @@ from lexicone.studies.tlq.tasks import shortest_ways
 from lexicone.tasks import deep_sea_treasure, fruit_tree, space_traders
 from lexicone.tasks._fruit_tree import fruits_of
 
-__all__ = ["TASKS", "Goal", "LearningTask", "find"]
+__all__ = ["LEARNING_TASKS", "LearningGoal", "LearningTask", "find"]
 
 DEGREES = (2.0, 5.0, 10.0, 15.0, 20.0)
 """Δ of the task ``delta``."""
 _THRESHOLD_ROOM = 1e-3  # below a fruit's nutrients, for its thresholds
 
 
-class Goal(NamedTuple):
+class LearningGoal(NamedTuple):
     """One set of thresholds."""
 
     label: str
@@ -49,7 +49,7 @@ class LearningTask:
     title: str
     mdp: MDP
     criterion: Criterion
-    goals: tuple[Goal, ...]
+    goals: tuple[LearningGoal, ...]
     literal: Reinforce
     """The paper's learner, with the best that is known here for what the paper does not give."""
     literal_order: Order | None = None
@@ -69,9 +69,9 @@ class LearningTask:
 
 def find(name: str, leaves: int) -> LearningTask:
     """The task with that name; ``leaves`` are the desired fruits of each tree."""
-    if name not in TASKS:
-        raise ValueError(f"tasks: there is no {name!r}; there are {', '.join(TASKS)}")
-    return TASKS[name](leaves)
+    if name not in LEARNING_TASKS:
+        raise ValueError(f"tasks: there is no {name!r}; there are {', '.join(LEARNING_TASKS)}")
+    return LEARNING_TASKS[name](leaves)
 
 
 def _maze(
@@ -86,7 +86,7 @@ def _maze(
         title=f"{name}, τ₁={threshold:g}",
         mdp=paper.mdp,
         criterion=criterion,
-        goals=(Goal(f"τ₁={threshold:g}", order, best, needs or best),),
+        goals=(LearningGoal(f"τ₁={threshold:g}", order, best, needs or best),),
         literal=literal.learner,
         literal_order=literal.order if as_paper else None,
         literal_episodes=4_000 if name == "exp2" else 20_000,  # 0.2 and 1 million steps
@@ -106,7 +106,7 @@ def _space_traders() -> LearningTask:
         title="Space Traders, τ₁=0.88",
         mdp=mdp,
         criterion="expected",
-        goals=(Goal("τ₁=0.88", order, best, best),),
+        goals=(LearningGoal("τ₁=0.88", order, best, best),),
         literal=Reinforce(),
         episodes=384_000,  # of two steps
         longest=2,
@@ -116,7 +116,7 @@ def _space_traders() -> LearningTask:
 
 def _treasure() -> LearningTask:
     mdp = deep_sea_treasure()
-    goals = (Goal(f"τ₁={p[0]:g}", Order([p[0]]), p, p) for p in shortest_ways(mdp))
+    goals = (LearningGoal(f"τ₁={p[0]:g}", Order([p[0]]), p, p) for p in shortest_ways(mdp))
     return LearningTask("deep sea treasure, every τ₁", mdp, "episode", tuple(goals), Reinforce())
 
 
@@ -131,7 +131,7 @@ def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None
     ]
     chosen = np.linspace(0, len(single) - 1, min(leaves, len(single))).round().astype(int)
     goals = [
-        Goal(
+        LearningGoal(
             f"leaf {single[i]}" + ("" if degree is None else f", Δ={degree:g}°"),
             orders[single[i]],
             tuple(fruits[single[i]].tolist()),
@@ -155,7 +155,7 @@ def _fruit_tree(depth: int, leaves: int, degrees: Sequence[float | None] = (None
 
 _CLEAN = (0.5, -math.inf)  # in experiment 1: the goal without a bad tile, as the paper counts
 
-TASKS: dict[str, Callable[[int], LearningTask]] = {
+LEARNING_TASKS: dict[str, Callable[[int], LearningTask]] = {
     "exp1": lambda _: _maze("exp1", 0.5, "episode", _CLEAN),
     "exp1-expected": lambda _: _maze("exp1", 0.5, "expected"),
     "exp1-low": lambda _: _maze("exp1", -3.0, "episode"),
