@@ -2,6 +2,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 
+# Compile in about two thirds of the time, to slower code. Processes that tests start inherit it.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
