@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one measurement")
-    parser.add_argument("--skip", nargs="*", default=[], pairs=list(CONTESTANTS))
+    parser.add_argument("--skip", nargs="*", default=[], choices=list(CONTESTANTS))
     default = Path(__file__).parent / "results" / "solve.json"
     parser.add_argument("--json", type=Path, default=default)
     parser.add_argument("--work", help=argparse.SUPPRESS)
