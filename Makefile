@@ -33,7 +33,7 @@ test: lint types docs  ## install the development extra, then lint, type check, 
 	$(BIN)/python -m pytest -n auto --dist loadfile
 	$(MAKE) test-32
 
-test-quick: $(VENV)/.installed-dev  ## the tests that take less than some seconds each
+test-quick: $(VENV)/.installed-dev  ## the tests that take less than a second or so each
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 test-32: $(VENV)/.installed-dev  ## a core of the tests in 32 bits, JAX's default and so what users have

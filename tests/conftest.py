@@ -8,6 +8,7 @@ os.environ.setdefault(
 )
 
 import jax
+import jaxtyping
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -40,3 +41,11 @@ def compile_quickly() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def without_shape_checks() -> Iterator[None]:
+    """For modules that run whole programs: checks of shapes at each call take most of the time; others make them."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -36,6 +36,7 @@ def test_help_says_how_to_call_it(call, capsys):
     assert spoken(call) in examples
 
 
+@pytest.mark.slow
 def test_help_imports_neither_jax_nor_torch():
     """All of it in one interpreter."""
     use = (
@@ -73,6 +74,7 @@ def test_all_commands_compute_with_64_bits_and_learners_as_jax_is_set(
     assert seen == [own if call[-1] in LEARNERS else True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "bits"),
     [("maximize", 64), ("train", 32)],

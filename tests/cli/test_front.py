@@ -15,6 +15,7 @@ def front(arguments, capsys):
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_table(tmp_path, capsys):
     arguments = [*EXTENDED, "--policies", "deterministic", "--out", str(tmp_path)]
     out = front(arguments, capsys)

@@ -5,12 +5,14 @@ import pytest
 from tests.helpers.commands import modules_after, run
 
 
+@pytest.mark.slow
 def test_importing_is_light():
     assert modules_after("import lexicone, lexicone.cli") == "False False"
     use = "import lexicone as lx; lx.find_direction([[1., 0.], [0., 1.]], [0., 0.], [0.])"
     assert modules_after(use) == "False False"
 
 
+@pytest.mark.slow
 def test_the_function_keeps_its_name_when_its_module_is_imported():
     use = "import lexicone.directions._maximize, lexicone as lx; assert callable(lx.maximize)"
     assert modules_after(use) == "True False"
@@ -26,6 +28,7 @@ def test_version(capsys):
     assert run(["--version"], capsys)[1].startswith("lexicone 0.")
 
 
+@pytest.mark.slow
 def test_maximize(capsys):
     arguments = ["maximize", "benchmark", "--x0", "1.5", "1.5", "--thresholds", "-0.5"]
     code, out, _ = run(arguments, capsys)

@@ -7,6 +7,7 @@ from tests.helpers.commands import modules_after, run
 REDUCED = ["--points", "3", "--tables", "2", "--leaves", "1", "--seeds", "1", "--steps", "500"]
 
 
+@pytest.mark.slow
 def test_importing_is_light():
     assert modules_after("import lexicone.cli._tlq") == "False False"
 

@@ -69,6 +69,7 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_the_python_road_reaches_the_models_optimum(folder):
     exact = solve(MDP, ORDER)
     trained = load(folder / "training.safetensors")
@@ -93,6 +94,7 @@ def test_the_command_writes_and_judges(folder, capsys):
     assert "gap" not in out
 
 
+@pytest.mark.slow
 def test_resume_knows_the_environment_again(folder, monkeypatch):
     monkeypatch.setattr(cli_train, "_draw", lambda *_: None)
     before = (folder / "training.safetensors").read_bytes()

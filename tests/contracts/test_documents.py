@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pytest
 
+pytestmark = pytest.mark.usefixtures("without_shape_checks")
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "lexicone"
 PAGES = [

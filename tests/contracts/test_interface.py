@@ -58,6 +58,7 @@ def test_an_unknown_name_is_an_attribute_error():
         lexicone.solved  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.slow
 def test_everything_can_be_imported_eagerly():
     program = """
 import importlib, pkgutil

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("without_shape_checks")
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 

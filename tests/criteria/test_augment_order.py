@@ -155,6 +155,7 @@ def test_who_never_ends_does_not_escape_a_penalty(rewards):
     assert solve(mdp, Order([0.0])).values[1] == 0.0  # where nothing is missed, it waits
 
 
+@pytest.mark.slow
 @given(recipes, st.sampled_from([1.0, 0.9]))
 def test_the_optimum_is_that_of_all_histories(recipe, gamma):
     mdp, order = layered(*recipe)
@@ -188,6 +189,7 @@ def test_memory_is_needed():
         assert order.better(found.key, evaluate(augmented.mdp, lifted.table))
 
 
+@pytest.mark.slow
 @given(recipes)
 def test_two_scalar_rewards_agree_with_the_vector_on_deterministic_models(recipe):
     """Also where an episode may wait for ever: the vector's answer then has to wait, or not, as well."""

@@ -14,6 +14,7 @@ from lexicone.tasks import deep_sea_treasure, maze, road_trip, space_traders
 SCALARS = ("endpoint", "accumulated", "penalty")
 
 
+@pytest.mark.slow
 def test_early_and_late_maze_gets_its_natural_policy():
     """Avoid HH, ignore hh: two low penalties and the goal make −7."""
     mdp, order = maze("early-late", objectives="path"), Order([-7.0])

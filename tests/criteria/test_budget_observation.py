@@ -79,6 +79,7 @@ def test_gymnasium_clipped_rewards_add_up():
     assert 0 < lost < 30
 
 
+@pytest.mark.slow
 def test_jax_is_the_same_as_the_table():
     """Episodes of the pure environment, and what the augmented table says of the same steps."""
     mdp, order = maze("small", objectives="path", slip=0.3), Order([-9.0])

@@ -17,6 +17,7 @@ from tests.helpers.small_models import (
 STRATEGIES = ("one_by_one", "binary", "dynamic")
 
 
+@pytest.mark.slow
 def test_q_learning():
     mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
     exact = search(mdp, order, criterion="episode")
@@ -28,6 +29,7 @@ def test_q_learning():
     np.testing.assert_array_equal(learned.policy.table, again.policy.table)
 
 
+@pytest.mark.slow
 def test_q_learning_dynamically():
     mdp, order = road_trip(costs=("toll", "hours")), Order([-11.0, -3.0])
     exact = search(mdp, order, criterion="episode")

@@ -20,6 +20,7 @@ def any_lifted(mdp, order):
     return augmented.lift(rng.dirichlet(np.full(mdp.num_actions, 0.5), augmented.mdp.num_states))
 
 
+@pytest.mark.slow
 def test_simulation_evaluation_and_chances_agree():
     mdp, order = maze("small", objectives="path", slip=0.3), Order([-9.0])
     found = any_lifted(mdp, order)
@@ -72,6 +73,7 @@ def test_a_sure_threshold_can_be_too_dear_to_end():
     assert "objective 2 (time) has no finite total" in found.message
 
 
+@pytest.mark.slow
 def test_trajectories_are_the_originals():
     mdp, order = maze("extended", objectives="path"), Order([-3.0])
     lifted = search(mdp, order, criterion="episode").policy
@@ -92,6 +94,7 @@ def test_its_shadow_is_drawn():
     assert lifted.draw("title").axes[0].get_title() == "title"
 
 
+@pytest.mark.slow
 def test_a_stationary_policy_simulates_alike_with_and_without_budgets():
     mdp, order = maze("extended", objectives="path", slip=0.2), Order([-3.0])
     policy = solve(mdp, order).policy

@@ -46,6 +46,7 @@ def some_values(mdp, gamma, seed):
 
 
 class TestEqualsSolve:
+    @pytest.mark.slow
     @many
     @given(
         st.data(),
@@ -63,6 +64,7 @@ class TestEqualsSolve:
             assert close(evaluate(mdp, found.policy, gamma), found.values)
             assert (found.satisfied == exact.satisfied).all()
 
+    @pytest.mark.slow
     @several
     @given(st.data(), small_models(KINDS, max_objectives=5))
     def test_undiscounted(self, data, recipe):
@@ -83,6 +85,7 @@ class TestEqualsSolve:
                 assert close(found.key, exact.key)
                 assert (found.satisfied == exact.satisfied).all()
 
+    @pytest.mark.slow
     @several
     @given(st.data(), small_models(("costs", "some costs"), max_objectives=4))
     def test_by_episodes(self, data, recipe):
@@ -99,6 +102,7 @@ class TestEqualsSolve:
             assert close(found.key, exact.key)
             assert (found.satisfied <= (found.policy.chances.rates >= 1 - 1e-4)).all()
 
+    @pytest.mark.slow
     def test_large_models_use_columns(self):
         mdp = garnet(400, num_objectives=4, seed=3)
         order = Order([52.0, 49.0, 60.0])
@@ -160,6 +164,7 @@ class TestForEver:
 
 
 class TestSubproblems:
+    @pytest.mark.slow
     @pytest.mark.parametrize("count", [2, 4, 8, 16, 32])
     @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
     def test_how_many(self, count, share):
@@ -174,6 +179,7 @@ class TestSubproblems:
         assert used["dynamic"] <= 3
         assert close(search(mdp, order, "binary").key, solve(mdp, order).key)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("every", [1, 2, 3])
     def test_many_misses(self, every):
         """Each ``every``-th threshold is missed: binary search is not much worse than one by one."""
@@ -195,6 +201,7 @@ class TestSubproblems:
             np.testing.assert_allclose(found.key, [0.5, 0.4, 0.1, 0.0], atol=1e-8)
             assert found.satisfied.tolist() == [True, True, False]
 
+    @pytest.mark.slow
     def test_what_is_missed_comes_with_a_certificate(self):
         """No policy at all has more of the weighted sum, and meeting everything would need more."""
         missed = 0

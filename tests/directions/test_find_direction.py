@@ -126,6 +126,7 @@ def test_jit_vmap_and_leading_axes_agree(method: DirectionMethod):
         np.testing.assert_allclose(alone.weights, batched.weights[i], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argument", ["delta", "thresholds", "values", "buffer", "gram"])
 def test_vmap_over_each_argument_alone(argument: str):
     rows = np.random.default_rng(0).normal(size=(3, 5))
@@ -160,6 +161,7 @@ def test_sweeps_over_delta_compile_once():
     assert len(traces) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sequential", "exact", "halfspace"])
 @pytest.mark.parametrize(
     "rows",

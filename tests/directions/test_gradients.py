@@ -11,6 +11,7 @@ def losses(x):
     return jnp.stack([jnp.sum(x["a"] ** 2), jnp.sum(x["b"] * x["a"][0]), jnp.float64(3.0)])
 
 
+@pytest.mark.slow
 def test_pytrees_give_the_same_as_one_long_vector():
     x = {"a": jnp.arange(3.0), "b": jnp.ones((2, 2))}
     values, gradients = values_and_gradients(losses, x)
@@ -23,6 +24,7 @@ def test_pytrees_give_the_same_as_one_long_vector():
     np.testing.assert_allclose(combined, weights @ jacobian)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 8191, 8192, 8193, 20_000])
 def test_long_rows_are_multiplied_in_blocks(n):
     rows = np.random.default_rng(0).normal(size=(3, n))

@@ -57,6 +57,7 @@ class TestThePapersBenchmark:
         np.testing.assert_allclose(point, [0.2936200, 0.2735499], atol=1e-6)
         np.testing.assert_allclose(values, [-0.5, -0.5502523991], atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("buffer", [0.0, 0.01])
     def test_safe_exact_active_reaches_the_optimum_from_everywhere(self, buffer):
         rng = np.random.default_rng(0)
@@ -233,6 +234,7 @@ class TestStatus:
         assert "later objectives were not improved" in result.reason
         np.testing.assert_allclose(result.values[0], 0.0, atol=1e-12)
 
+    @pytest.mark.slow
     def test_stationary_points_are_stationary(self):
         result = maximize(lpa.objectives, [1.5, 1.5], lpa.ORDER, method="exact", delta=0.2)
         assert result.status == "stationary"
@@ -252,6 +254,7 @@ class TestStatus:
         np.testing.assert_allclose(result.history[-1], lpa.objectives(result.x))
         assert maximize(lpa.objectives, [1.5, 1.5], lpa.ORDER, max_steps=0).steps == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("max_steps", [4, 100])
     def test_not_finite_returns_the_last_finite_point(self, max_steps):
         def cliff(x):
@@ -273,6 +276,7 @@ class TestStatus:
 class TestScale:
     """Units of x, of the values and of the step do not decide what is optimal."""
 
+    @pytest.mark.slow
     @pytest.mark.float32
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e4])

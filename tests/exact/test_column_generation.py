@@ -23,6 +23,7 @@ from lexicone.tasks import garnet, maze
 from tests.helpers.small_models import deterministic_values, drawn, random_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_policy_iteration_finds_the_best_policy(seed):
     mdp = random_model(seed, 5, 3, 2, "any", False)

@@ -18,6 +18,7 @@ def best_key(order, rows):
     return np.array(max(tuple(np.round(key, 8)) for key in np.asarray(order.key(rows))))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.data(), small_models(("ties", "costs", "any"), 3, 5), st.sampled_from([0.0, 0.5, 0.9, 0.99])

@@ -22,6 +22,7 @@ def not_dominated(rows):
 
 
 class TestPareto:
+    @pytest.mark.slow
     def test_extended_maze(self):
         mdp = maze("extended", objectives="path")
         pure = pareto(mdp, policies="deterministic")
@@ -30,6 +31,7 @@ class TestPareto:
         mixed = pareto(mdp, points=11)
         np.testing.assert_allclose(mixed.values[:, 1], -4 - 1.2 * (mixed.values[:, 0] + 4))
 
+    @pytest.mark.slow
     def test_space_traders(self):
         mdp = space_traders()
         front = pareto(mdp, policies="deterministic")
@@ -39,6 +41,7 @@ class TestPareto:
         assert len(pareto(mdp, policies="deterministic", points=2).values) == 2
         assert not pareto(mdp, policies="deterministic", points=2).complete
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(5))
     @pytest.mark.parametrize("objectives", [2, 3])
     def test_points_are_optimal_for_their_own_thresholds(self, seed, objectives):

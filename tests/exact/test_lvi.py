@@ -10,6 +10,7 @@ from lexicone.order import Order
 from tests.helpers.small_models import deterministic_values, drawn, random_model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_slack_is_never_exceeded(seed):
     mdp = random_model(seed, 5, 3, 3, "any", False)
@@ -64,6 +65,7 @@ def test_slack_and_thresholds_differ():
     assert order.better(best.values, loose)
 
 
+@pytest.mark.slow
 def test_the_page_on_models_prints_what_it_says(capsys):
     """All its examples, one after the other: statuses, prices, and where slack and thresholds differ."""
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()

@@ -23,6 +23,7 @@ def optimum(
     return -found.fun if found.status == 0 else np.nan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_columns_objectives_and_floors_change_in_any_order(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -70,6 +70,7 @@ class TestThresholds:
         np.testing.assert_allclose(solve(mdp, Order([1.0, 4.0])).values, [1, 2, 0], atol=1e-9)
         np.testing.assert_allclose(solve(mdp, Order([0.5, 3.0])).values, [0.5, 3, 4.75], atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", ["lp", "columns"])
     @pytest.mark.parametrize("seed", range(6))
     def test_prices_are_slopes(self, seed, method):
@@ -169,6 +170,7 @@ def test_mistakes_are_named(arguments, blamed, monkeypatch):
         solve(**given_arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [1e3, 1e8, 1e10])
 @pytest.mark.parametrize("reachable", [True, False])
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`solve` on random small models, against every deterministic policy and every mixture of them."""
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from lexicone.exact._solution import Status
@@ -23,6 +24,7 @@ ONE_SIGN = ("costs", "some costs", "gains", "one sign each")
 
 
 class TestRandomModels:
+    @pytest.mark.slow
     @many
     @given(st.data(), small_models(), st.sampled_from([0.0, 0.5, 0.9, 0.99, 0.999]))
     def test_discounted(self, data, recipe, gamma):
@@ -37,6 +39,7 @@ class TestRandomModels:
             assert_no_mixture_is_better(rows, order, solution.key)
         assert close(found["lp"].key, found["columns"].key)
 
+    @pytest.mark.slow
     @many
     @given(st.data(), small_models(ONE_SIGN))
     def test_undiscounted_costs_and_gains(self, data, recipe):
@@ -55,6 +58,7 @@ class TestRandomModels:
         if found["lp"].status is Status.OPTIMAL:
             assert close(found["lp"].key, found["columns"].key)
 
+    @pytest.mark.slow
     @many
     @given(st.data(), small_models(("costs", "some costs")))
     def test_undiscounted_costs_are_mixtures(self, data, recipe):
@@ -73,6 +77,7 @@ class TestRandomModels:
                 best = max(map(tuple, np.asarray(order.key(rows[ends]))))
                 assert_not_better(order, np.array([best]), found.key)
 
+    @pytest.mark.slow
     @many
     @given(st.data(), small_models(("ties", "any")))
     def test_undiscounted_any_signs(self, data, recipe):
@@ -92,6 +97,7 @@ class TestRandomModels:
                 if total.any():
                     assert_not_better(order, rows[total], solution.key)
 
+    @pytest.mark.slow
     @many
     @given(st.data(), small_models(("any",), max_objectives=3), st.sampled_from([0.5, 0.9]))
     def test_break_ties(self, data, recipe, gamma):

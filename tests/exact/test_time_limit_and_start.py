@@ -167,6 +167,7 @@ def count_steps(
     return sum("policies" in line for line in lines), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["thresholds", "gamma"])
 def test_a_start_saves_columns(change: str) -> None:
     mdp = garnet(300, 3, 3, 3, seed=1)
@@ -202,6 +203,7 @@ def test_a_start_saves_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found.key, plain.key, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.95, 1.0])
 @pytest.mark.parametrize("method", ["lp", "columns"])
 def test_the_optimum_is_the_same_from_any_start(method: Method, gamma: float) -> None:

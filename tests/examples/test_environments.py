@@ -39,6 +39,7 @@ def test_budgets_can_be_seen():
     assert info["budget"].tolist() == [-0.5]  # what is still missing
 
 
+@pytest.mark.slow
 def test_training_in_an_environment():
     learner = lx.PPO(batch=4, max_steps=20)
     trained = lx.train("deep-sea-treasure-v0", [1.0], learner, seeds=1, episodes=8)

@@ -29,6 +29,7 @@ def test_the_best_policy_that_never_flips_a_coin_is_worse():
     np.testing.assert_allclose(found.values, [-3.0, -8.0], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_evaluation_and_simulation_agree():
     model = maze()
     policy = lx.solve(model, lx.Order([-3.0])).policy
@@ -39,6 +40,7 @@ def test_evaluation_and_simulation_agree():
     assert 0 < met.overall < 1  # on average the threshold holds, in some episodes it does not
 
 
+@pytest.mark.slow
 def test_the_pareto_front_shows_the_trade():
     front = lx.pareto(maze(), policies="deterministic")
     by_first = front.values[np.argsort(front.values[:, 0])]

@@ -32,6 +32,7 @@ def one_choice(*rewards):
     return MDP.from_dense(transition, paid, np.array([1.0, 0.0]), np.array([False, True]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["expected", "episode"])
 def test_behind_a_threshold_out_of_reach_the_next_objective_has_its_turn(criterion):
     """Two of three actions are best for objective 1, and one of these for objective 2 as well."""
@@ -44,6 +45,7 @@ def test_behind_a_threshold_out_of_reach_the_next_objective_has_its_turn(criteri
         assert (trained.values() > 0.9).all()
 
 
+@pytest.mark.slow
 def test_without_it_the_next_objective_is_left_to_chance(monkeypatch):
     never = jax.numpy.zeros(1, bool)
     monkeypatch.setattr(estimates, "find_stalled", lambda _, levels, aim, share: (levels, never))
@@ -55,6 +57,7 @@ def test_without_it_the_next_objective_is_left_to_chance(monkeypatch):
     assert (trained.history["improved"][..., 0] == 1).all()
 
 
+@pytest.mark.slow
 def test_a_threshold_within_reach_is_reached():
     """Objective 1 is the harder the nearer to its best, and its threshold is just there: no reason to give up."""
     (trained,) = train_many(
@@ -63,6 +66,7 @@ def test_a_threshold_within_reach_is_reached():
     assert (trained.values()[:, 0] > 0.95).all()
 
 
+@pytest.mark.slow
 def test_a_sum_of_rounded_rewards_meets_its_threshold():
     """Three steps of −0.1 make −0.30000000000000004, whatever one does; only the first counts for objective 2."""
     transition, paid = np.zeros((4, 2, 4)), np.zeros((4, 2, 2))
@@ -76,6 +80,7 @@ def test_a_sum_of_rounded_rewards_meets_its_threshold():
     assert trained.history["satisfied"].min() == 1
 
 
+@pytest.mark.slow
 def test_critics_have_the_sizes_of_the_policy_or_their_own():
     problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     same = replace(SMALL, hidden=(3,)).init(problem, jax.random.key(0))
@@ -88,6 +93,7 @@ def test_critics_have_the_sizes_of_the_policy_or_their_own():
         replace(SMALL, critic_hidden=(0,))
 
 
+@pytest.mark.slow
 def test_less_is_asked_for_while_it_explores():
     problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     learner = replace(SMALL, criterion="episode", confidence=0.9, allowance=0.5, explore=0.4)
@@ -136,6 +142,7 @@ def test_levelling_off_has_time_after_any_exploration(explore, held):
     assert held_after(learner, np.full(100, 0.5), np.zeros(100)) == held
 
 
+@pytest.mark.slow
 def test_standing_error_and_correction_by_hand():
     """Two batches of an objective with threshold 0.5: what was estimated, how surely, and how far it is raised."""
     learner = replace(SMALL, batch=4, smoothing=0.5, correction=0.1)
@@ -183,6 +190,7 @@ def pushed(learner, logits, share):
     return after.policy.layers[0].bias - jax.numpy.array(logits)
 
 
+@pytest.mark.slow
 def test_the_barrier_pulls_at_actions_however_rare():
     """Its slope by the logits is 1/A − π; that of the entropy vanishes with π."""
     plain = replace(SMALL, optimizer="sgd", learning_rate=1.0, rule="linear", weights=(1.0, 0.0))
@@ -196,6 +204,7 @@ def test_the_barrier_pulls_at_actions_however_rare():
     np.testing.assert_allclose(moved, 0.0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_episodes_are_run_with_the_policy_not_with_its_mean():
     problem = model_problem(one_choice((1, 0), (0, 1)), None, Order([0.5]))
     state = SMALL.init(problem, jax.random.key(0))
@@ -209,6 +218,7 @@ def test_episodes_are_run_with_the_policy_not_with_its_mean():
     np.testing.assert_array_equal(np.argmax(SMALL.log_policy(problem, state), axis=1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", [0.0, 0.25, 1.0])
 def test_what_is_learned_is_a_mean_of_the_last_parameters(tail):
     learner = replace(SMALL, tail=tail, epochs=1)
@@ -227,6 +237,7 @@ def test_what_is_learned_is_a_mean_of_the_last_parameters(tail):
     assert not np.allclose(seen[0], seen[-1])
 
 
+@pytest.mark.slow
 def test_a_policy_that_sees_the_budget_spends_what_is_left():
     """Half of the episodes have paid 2 of 2 already when they choose between paying 2 again and losing time."""
     transition, paid = np.zeros((4, 2, 4)), np.zeros((4, 2, 2))

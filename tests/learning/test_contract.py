@@ -36,6 +36,7 @@ def run(learner: Learner, order: Order = ORDER, key: int = 0, task: MDP = MAZE) 
     return train(task, order, learner, seeds=2, updates=UPDATES, key=key)
 
 
+@pytest.mark.slow
 @pytest.mark.float32
 @every_learner
 def test_same_key_same_result(name):

@@ -53,6 +53,7 @@ def test_draws_are_uniform_and_streams_independent():
     assert random_bits(KEY, 0, 7).shape == (7,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", [0.0, 0.3])
 def test_mean_returns_are_the_exact_values(slip):
     mdp = maze("extended", objectives="path", slip=slip)
@@ -100,6 +101,7 @@ def test_an_episode_may_begin_at_its_end():
     assert found.terminated.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [RUNS, "other"])
 def test_runs_that_are_vmapped_are_those_of_a_loop(name):
     mdp = grid(4, slip=0.2)
@@ -132,6 +134,7 @@ def test_notes_are_those_of_their_step():
     np.testing.assert_array_equal(np.asarray(notes["time"])[alive], steps[alive])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [4096, 1])
 def test_credit_is_summed_by_state_and_action(few, monkeypatch):
     monkeypatch.setattr(module, "_SMALL_TABLE", few)

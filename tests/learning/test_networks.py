@@ -34,6 +34,7 @@ def test_the_papers_policy_has_its_size():
     assert all(jnp.abs(leaf).max() <= 20**-0.5 for leaf in jax.tree.leaves(paper_policy()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [(), (8,), (8, 5)])
 def test_numbers_and_none_stand_for_one_hot_vectors(hidden):
     network = make(6, hidden, 3, activation="tanh")
@@ -102,6 +103,7 @@ def test_no_dropout_draws_nothing():
         dropout_masks(paper_policy(), 4, 1.0, KEY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hidden", "few"), [((), 256), ((5, 3), 256), ((5,), 1)])
 def test_all_policy_gradients_in_one_pass_are_those_of_autodiff(hidden, few, monkeypatch):
     monkeypatch.setattr(networks, "_ONE_HOT_INPUTS", few)

@@ -24,6 +24,7 @@ def of_32_bits():
         yield
 
 
+@pytest.mark.slow
 def test_a_finished_training_on_a_model():
     trained = load(FOLDER / "ppo.safetensors")
     assert trained.learner == PPO(hidden=(8,), batch=8, max_steps=20)

@@ -81,6 +81,7 @@ def run(learner, order=ALWAYS, *, mdp, seeds=2, **options):
     return train(mdp, order, learner, **given)
 
 
+@pytest.mark.slow
 @every_learner
 def test_probe_constant_reward(name):
     trained = probe(name, {0: [(3, (1.5, -2))] * 2})
@@ -91,6 +92,7 @@ def test_probe_constant_reward(name):
     np.testing.assert_allclose(values[:, 0], [[1, -1]] * 2, atol=0.02)  # in units of the reward
 
 
+@pytest.mark.slow
 @every_learner
 def test_probe_action_matters(name):
     choice = {0: [(3, (0, 0)), (3, (0, 1))]}
@@ -98,6 +100,7 @@ def test_probe_action_matters(name):
     assert probe(name, choice, learning_rate=0.0).values()[:, 1].max() < 0.7
 
 
+@pytest.mark.slow
 @every_learner
 def test_probe_observation_matters(name):
     edges = {0: [(3, (0, 1)), (3, (0, 0))], 1: [(3, (0, 0)), (3, (0, 1))]}
@@ -107,6 +110,7 @@ def test_probe_observation_matters(name):
     np.testing.assert_allclose(blind.values()[:, 1], 0.5)
 
 
+@pytest.mark.slow
 @every_learner
 def test_probe_discount_matters(name):
     wait = {0: [(3, (0, 0.8)), (1, (0, 0))], 1: [(2, (0, 0))], 2: [(3, (0, 1))]}
@@ -138,6 +142,7 @@ def test_probe_what_comes_after_the_cut_counts(name):
 CONFLICT = {0: [(3, (1, 0)), (3, (0, 1))]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ppo", "a2c", "half-space", "lagrangian", "penalty"])
 def test_probe_conflict_ends_at_the_optimum_of_the_linear_program(name):
     order = Order([0.5])
@@ -167,6 +172,7 @@ def chances():
     return MDP.from_dense(transition, reward, np.eye(4)[0], np.eye(4, dtype=bool)[3])
 
 
+@pytest.mark.slow
 def test_each_episode_or_the_mean():
     order = Order([0.5])
     mean = probe("ppo", chances(), order)
@@ -184,6 +190,7 @@ def test_each_episode_or_the_mean():
     assert conflict.evaluate(500).success.min() > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ppo", "a2c", "lagrangian"])
 def test_a_killed_run_resumes_to_the_same_end(name, tmp_path):
     path = tmp_path / "run.safetensors"
@@ -199,6 +206,7 @@ def test_a_killed_run_resumes_to_the_same_end(name, tmp_path):
     assert_same(load(path), whole)
 
 
+@pytest.mark.slow
 def test_epochs_are_steps_along_the_clipped_surrogate():
     """Two plain steps up ``Σ_k w_k Σ_t min(ρA, clip(ρ)A)``; before the second, ratios have left the clip both ways."""
     rate, clip, weights = 3.0, 0.2, (1.0, 2.0)

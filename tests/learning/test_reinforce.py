@@ -59,6 +59,7 @@ def probe(edges, order=ALWAYS, start=(1, 0, 0, 0), features=None, **changes):
     return train(mdp, order, learner, seeds=1, updates=150, features=features)
 
 
+@pytest.mark.slow
 def test_probe_constant_reward():
     trained = probe({0: [(3, (1.5, -2))] * 2})
     np.testing.assert_allclose(trained.history["returns"], [[[1.5, -2]] * 150])
@@ -103,6 +104,7 @@ def test_probe_conflict_ends_at_the_optimum_of_the_linear_program():
     assert strict.values()[0, 0] > 0.8
 
 
+@pytest.mark.slow
 def test_each_episode_or_the_mean():
     """A sure 0.6, or 1 and 0 with one half each: the mean of both suffices for τ=0.5, but not every episode."""
     transition = np.zeros((4, 2, 4))
@@ -157,6 +159,7 @@ def by_hand(mdp, order, learner, state, key):
     return moved if found.found else np.concatenate([weight.ravel(), bias]), values, found
 
 
+@pytest.mark.slow
 def test_an_update_is_the_papers_algorithm():
     mdp, order = maze("concave", objectives="path"), Order([-20.0])
     learner = Reinforce(hidden=(), dropout=0.0, max_steps=30, temperature=2.0)
@@ -186,6 +189,7 @@ class Spy(Reinforce):
         return state, {**found, **episodes._asdict()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropout", [0.5, 0.0])
 def test_gradients_see_the_network_that_acted(dropout):
     problem = model_problem(maze("small"), None, Order([0.5]))

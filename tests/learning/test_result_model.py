@@ -58,6 +58,7 @@ def test_snapshots_end_with_the_policy(trained):
     np.testing.assert_allclose(shorter.policies, policies[0], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("max_steps", "horizon"), [(1000, math.inf), (None, None), (3, 3)])
 def test_evaluation_samples_the_policy_without_dropout(max_steps, horizon, trained):
     """Exact values are means of episodes, as far as these go: by default for the learner's 12 steps."""

@@ -10,6 +10,7 @@ from lexicone.order import Order
 from tests.helpers.trainings import LEARNER, MAZE, ORDER, UPDATES, assert_same, other_maze, run
 
 
+@pytest.mark.slow
 def test_resume_refuses_another_training(tmp_path):
     path = tmp_path / "run.safetensors"
     run(seeds=1, checkpoint=path)
@@ -35,6 +36,7 @@ def test_resume_refuses_another_training(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_saved_and_loaded(tmp_path, trained):
     path = tmp_path / "run.safetensors"
     trained.save(path)

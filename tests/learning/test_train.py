@@ -27,6 +27,7 @@ from tests.helpers.trainings import (
 )
 
 
+@pytest.mark.slow
 def test_same_key_same_result(trained):
     assert_same(run(), trained)
     other = run(key=1)
@@ -34,6 +35,7 @@ def test_same_key_same_result(trained):
     assert_same(run(key=jax.random.key(1)), other)
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_alone_up_to_rounding(trained):
     alone = run(seeds=1)
     np.testing.assert_array_equal(alone.history["returns"][0], trained.history["returns"][0])
@@ -41,6 +43,7 @@ def test_a_run_is_the_same_alone_up_to_rounding(trained):
     assert not np.allclose(trained.policies[0], trained.policies[1])
 
 
+@pytest.mark.slow
 def test_of_32_bits_runs_are_the_same_beside_any_others():
     """With the compiler's optimisations, which round otherwise for one shape than for another."""
     learner = replace(LEARNER, hidden=(4,), dropout=0.0, optimizer="sgd")
@@ -77,6 +80,7 @@ def test_many_numbers_at_once_are_those_of_a_loop():
     assert not np.allclose(many[0].policies, many[2].policies)
 
 
+@pytest.mark.slow
 def test_compiled_once_for_all_numbers():
     run()
     before = programs(advance)
@@ -95,6 +99,7 @@ def test_pieces_are_the_whole(tmp_path, trained, capsys):
     assert "tiles" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [1, 2])
 def test_a_killed_run_resumes_to_the_same_end(looks, tmp_path, trained):
     path = tmp_path / "run.safetensors"
@@ -143,6 +148,7 @@ class HillClimber:
         }, metrics
 
 
+@pytest.mark.slow
 def test_a_learner_of_ones_own(tmp_path):
     learner = HillClimber()
     found = train(MAZE, ORDER, learner, seeds=2, updates=200, progress=True)

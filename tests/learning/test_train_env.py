@@ -32,6 +32,7 @@ def bets():
     return bet()
 
 
+@pytest.mark.slow
 def test_bets_as_far_as_the_threshold_allows(bets):
     """By hand: what is safe, and half of what is risky, makes (−¼, 1)."""
     found = bets.evaluate(400)
@@ -40,6 +41,7 @@ def test_bets_as_far_as_the_threshold_allows(bets):
     assert found.terminated.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "best"), [(0.0, (0.0, 0.5)), (-5.0, (-0.5, 1.5))])
 def test_other_thresholds_have_other_optima(threshold, best, bets):
     """The control: with the same key, nothing risky, or everything."""
@@ -47,6 +49,7 @@ def test_other_thresholds_have_other_optima(threshold, best, bets):
     np.testing.assert_allclose(found, [best] * 2, atol=0.15)
 
 
+@pytest.mark.slow
 def test_a_run_depends_on_its_key_and_number_alone(bets):
     assert_same(bet(), bets)
     alone = bet(seeds=1)
@@ -66,6 +69,7 @@ def test_numbers_and_lengths_share_programs(bets):
     assert (programs(env_loop.learn_from), programs(env_loop.choose_actions)) == before
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_end(tmp_path, bets, capsys):
     path = tmp_path / "run.safetensors"
     with killed_after(2):
@@ -148,6 +152,7 @@ def walks():
     return episodes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_update_is_the_tables(name, walks):
     """The same episodes, once by number of state and once as rows of features, leave the same parameters."""

@@ -126,6 +126,7 @@ def test_gains_of_several_starts_are_netted() -> None:
     assert value(0.3, 0.7, 0.0) == -np.inf
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6))
 def test_many_loops_of_different_lengths(seed: int) -> None:
     """Loops of 1 to 4 states in random places: the gain is the mean reward, the bias that of walking round."""

@@ -58,6 +58,7 @@ def agreement(mdp, run):
     return stats.chi2.sf(statistic.sum(), freedom)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_simulated_at_the_frequencies_of_its_table(name):
     mdp = TASKS[name].build()
@@ -68,6 +69,7 @@ def test_every_task_is_simulated_at_the_frequencies_of_its_table(name):
     assert stats.chisquare(np.bincount(taken, minlength=mdp.num_actions)).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_other_frequencies_are_noticed():
     mdp, other = (grid(5, slip=slip) for slip in (0.2, 0.25))
     run = simulate(mdp, uniform(mdp), 2000, max_steps=40, record=True)
@@ -75,6 +77,7 @@ def test_other_frequencies_are_noticed():
     assert agreement(other, run) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.9, 1.0])
 def test_mean_returns_are_the_exact_values(gamma):
     mdp = maze("extended", objectives="path", slip=0.2)
@@ -88,6 +91,7 @@ def test_mean_returns_are_the_exact_values(gamma):
     assert (np.abs(run.returns.mean(axis=0) - evaluate(mdp, policy, other)) / error > 4.5).all()
 
 
+@pytest.mark.slow
 def test_starts_follow_the_initial_distribution():
     mdp = maze("S.G\nS..")
     weights = np.zeros(mdp.num_states)
@@ -151,6 +155,7 @@ def test_step_is_pure_and_tells_both_ends_apart():
     assert after.reward.tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_vmapped_steps_are_the_steps_of_a_loop():
     mdp = garnet(20, 3, 4)
     env = environment(mdp)
@@ -164,6 +169,7 @@ def test_vmapped_steps_are_the_steps_of_a_loop():
         np.testing.assert_array_equal(batch.reward[i], alone.reward)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_episodes_however_many():
     mdp = maze("extended", objectives="path", slip=0.1)
     few, many = (simulate(mdp, uniform(mdp), n, seed=5, max_steps=50) for n in (10, 40))
@@ -174,6 +180,7 @@ def test_the_same_seed_gives_the_same_episodes_however_many():
     np.testing.assert_array_equal(few.returns, keyed.returns)
 
 
+@pytest.mark.slow
 def test_recorded_episodes_are_those_that_are_not_recorded():
     mdp = maze("extended", objectives="path", slip=0.1)
     plain, kept = (
@@ -190,6 +197,7 @@ def test_recorded_episodes_are_those_that_are_not_recorded():
     np.testing.assert_allclose(np.einsum("t,ntk->nk", discounts, rewards), kept.returns)
 
 
+@pytest.mark.slow
 def test_compiled_once_for_all_policies_seeds_discounts_and_caps():
     mdp = maze("concave")
     simulate(mdp, uniform(mdp), 7, max_steps=11)
@@ -201,6 +209,7 @@ def test_compiled_once_for_all_policies_seeds_discounts_and_caps():
     assert compiled._cache_size() == before + 1
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_entries_of_probability_zero_are_never_drawn(seed):
@@ -233,6 +242,7 @@ def test_satisfaction_rates_and_wilson_intervals():
     assert alone.intervals.shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_rate_as_often_as_they_should():
     mdp, order, size = space_traders(), Order([1.0]), 100
     policy = np.array([1, 0, 0, 0])  # comes back with probability 0.9
@@ -267,6 +277,7 @@ def test_a_threshold_that_is_reached_up_to_rounding_is_met():
         satisfaction(rows, order, tolerance=-1.0)
 
 
+@pytest.mark.slow
 def test_wrong_types_get_one_line_that_names_the_argument():
     """In a process of its own: here the types of arguments are checked before our own checks see them."""
     program = """

@@ -172,6 +172,7 @@ def test_the_fruit_tree_shows_the_probabilities_of_its_coins():
 class TestFronts:
     mdp = tasks.maze("extended", objectives="path")
 
+    @pytest.mark.slow
     def test_two_objectives(self):
         pure, mixed = pareto(self.mdp, policies="deterministic"), pareto(self.mdp, points=5)
         axes = plots.draw_front(mixed, pure, names=self.mdp.objective_names, title="both").axes[0]

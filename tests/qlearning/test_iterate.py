@@ -32,6 +32,7 @@ def value_iteration(mdp, gamma):
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_objective_is_value_iteration(name, seed):

@@ -55,6 +55,7 @@ def replay(rule, mdp, order, key, steps, rate, **options):
     return jax.tree.map(np.asarray, (final, infos))
 
 
+@pytest.mark.slow
 def test_one_objective_is_q_learning():
     """The table equals that of Q-learning, written out here, on the same transitions; and the run with this seed is
     the same alone as among others."""
@@ -99,6 +100,7 @@ def test_one_objective_is_q_learning():
     assert together.history.steps.tolist() == [100, 200, 300, 400]
 
 
+@pytest.mark.slow
 def test_sarsa_uses_the_action_that_it_then_takes():
     mdp, steps = random_model(4, 5, 3, 2, "any", True), 300
     final, info = replay(PRESETS["sarsa"], mdp, Order([0.5]), (0, 0), steps + 1, 0.2)
@@ -128,6 +130,7 @@ def test_a_cut_off_episode_still_has_a_future():
     np.testing.assert_allclose(found.q[0, 0, 0, 0], 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gabor", "informed"])
 def test_learning_approaches_the_iteration(name):
     """Space Traders: chance, two stages. No value lies at a limit, where samples would go to and fro."""
@@ -152,6 +155,7 @@ def test_learning_approaches_the_iteration(name):
     np.testing.assert_allclose(found.history.promise[:, -1], exact.history[[-1, -1]], atol=0.3)
 
 
+@pytest.mark.slow
 def test_learning_clips_the_mean_and_does_not_average_what_is_clipped():
     """0 or 2 with τ=1: min(τ, E[r]) is 1, E[min(τ, r)] would be ½."""
     mdp = MDP(
@@ -166,6 +170,7 @@ def test_learning_clips_the_mean_and_does_not_average_what_is_clipped():
     np.testing.assert_allclose(found.q[0, 0, 0, 0], 1.0, atol=0.06)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "sarsa"])
 def test_learning_without_chance_is_exactly_the_iteration(name):
     rule = preset(name, ties="random" if name == "relative" else "by_objective")
@@ -184,6 +189,7 @@ def test_learning_without_chance_is_exactly_the_iteration(name):
     np.testing.assert_allclose(found.policy[0], exact.policy, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_sarsa_learns_the_values_of_what_it_does():
     """A choice (1, 0) or (0, 0) after a step; with ε=½ the second is taken a quarter of the time."""
     choice = [(2, (1.0, 0.0)), (2, (0.0, 0.0))]
@@ -230,6 +236,7 @@ def compilations():
     return _learn._cache_size()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_same_seed_same_run_and_one_compilation():
     mdp, slack = space_traders(), absolute_slack([0.3])
     short = partial(tlq, mdp, seeds=2, steps=101, log_points=2)
@@ -266,6 +273,7 @@ def test_schedules_move_between_their_ends():
     )
 
 
+@pytest.mark.slow
 def test_a_random_start_and_unused_successors():
     """Fillers of probability 0 never count, in sweeps or samples."""
     mdp = MDP(

@@ -179,6 +179,7 @@ def test_ties():
     assert choice(tie_tolerance=0.0) == [0, 0, 1, 0]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from(TIES), st.integers(1, 3))
 def test_numpy_and_jax_decide_alike(seed, ties, objectives):
     rng = np.random.default_rng(seed)

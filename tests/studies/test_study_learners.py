@@ -132,6 +132,7 @@ def best_policy(policies, threshold=None):
     return policy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "policy", "wins", "gap"),
     [
@@ -226,6 +227,7 @@ def cheap(monkeypatch):
 TINY: dict[str, Any] = {"seeds": 2, "episodes": 64, "evaluation": 50, "leaves": 4}
 
 
+@pytest.mark.slow
 def test_a_study_is_resumed_cell_by_cell(cheap, tmp_path, monkeypatch):
     study = Study(tasks=("space-traders",), learners=("reinforce", "linear", "ppo"), **TINY)
     original, writes = results_file.write, []

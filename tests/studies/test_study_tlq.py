@@ -5,7 +5,6 @@ import itertools
 import json
 from dataclasses import replace
 
-import jaxtyping
 import numpy as np
 import pytest
 from rich.console import Console
@@ -32,14 +31,10 @@ QUICK = Tlq(points=4, tables=8, leaves=2, seeds=2, steps=20_000)
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory, without_shape_checks):
     """Some claims with coarse maps, and the folder."""
     out = tmp_path_factory.mktemp("tlq")
-    jaxtyping.config.update("jaxtyping_disable", True)  # checks of shapes would take 9/10 of the time
-    try:
-        return run(QUICK, out, (7, 6, 5, 1), console=Console(quiet=True)), out
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    return run(QUICK, out, (7, 6, 5, 1), console=Console(quiet=True)), out
 
 
 def test_claim_1(results):

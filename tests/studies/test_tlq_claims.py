@@ -132,6 +132,7 @@ def test_acceptance_levels_by_hand():
 # Claims 1 to 3
 
 
+@pytest.mark.slow
 def test_the_boundary_is_the_golden_ratio():
     assert boundary(SMALL, width=1e-3) == pytest.approx(GOLDEN, abs=1e-3)
     assert boundary(SMALL, low=0.63, width=1e-2) == 0.63  # nothing works up there
@@ -174,6 +175,7 @@ def test_the_random_walk_takes_46_steps():
     assert 1 - evaluate(timed, drift)[2] == pytest.approx(steps)
 
 
+@pytest.mark.slow
 def test_claim_3():
     found = claim_other_reward(QUICK, watch)
     assert all(cell.holds for cell in found.cells)
@@ -194,6 +196,7 @@ def test_the_natural_policy_is_the_optimum_of_every_task(number):
     assert not is_natural(np.zeros(task.mdp.num_states, int))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gabor", "unclipped", "sarsa", "informed"])
 def test_claim_4_holds_with_the_goal_first_and_not_with_the_tiles_first(name):
     goal_first, tiles_first = attempt(drawn_maze(), name), attempt(ordered_mazes()[3], name)

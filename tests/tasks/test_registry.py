@@ -68,6 +68,7 @@ def test_garnets(seed, states, successors):
     )
 
 
+@pytest.mark.slow
 def test_families_build_a_hundred_thousand_states_quickly():
     begin = time.perf_counter()
     large = [garnet(100_000, 4, 4), grid(320)]
