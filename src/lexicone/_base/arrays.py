@@ -7,12 +7,18 @@ import numpy as np
 
 __all__ = ["as_floats", "is_true", "namespace", "plain"]
 
+_NUMPY = array_api_compat.array_namespace(np.zeros(()))
+
 
 def namespace(*arrays: Any) -> Any:
     """The array library of the arguments; NumPy for lists and numbers, and where it meets another library."""
+    if all(
+        type(a) is np.ndarray for a in arrays
+    ):  # small arrays would spend most of their time below
+        return _NUMPY
     own = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
     others = [a for a in own if not array_api_compat.is_numpy_array(a)]
-    return array_api_compat.array_namespace(*(others or own or [np.zeros(())]))
+    return array_api_compat.array_namespace(*others) if others else _NUMPY
 
 
 def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:

@@ -9,6 +9,7 @@ episode. From every state an end must be within reach. Then
 and ``b·v = x·r``. Policy iteration, column generation and the evaluation of policies all solve their systems here.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -157,45 +158,53 @@ def _bicgstab(
     enough = goal * goal * size
     solution, residual, direction = np.zeros(size), right.copy(), right.copy()
     moved, image, spare = np.empty(size), np.empty(size), np.empty(size)
-    rho = _dot(right, residual)
+    dot, add = _vector_operations(size)
+    rho = dot(right, residual)
     for _ in range(limit):
         np.subtract(direction, matrix @ direction, out=moved)
-        scale = _dot(right, moved)
+        scale = dot(right, moved)
         if scale == 0 or rho == 0:
             break
         alpha = rho / scale
-        _add(alpha, direction, solution)
-        _add(-alpha, moved, residual)
+        add(alpha, direction, solution)
+        add(-alpha, moved, residual)
         np.subtract(residual, matrix @ residual, out=image)
-        length = _dot(image, image)
+        length = dot(image, image)
         if length == 0:
             break
-        omega = _dot(image, residual) / length
-        _add(omega, residual, solution)
-        _add(-omega, image, residual)
+        omega = dot(image, residual) / length
+        add(omega, residual, solution)
+        add(-omega, image, residual)
         if omega == 0:
             break
-        if _dot(residual, residual) <= enough and np.abs(residual, out=spare).max() <= goal:
+        if dot(residual, residual) <= enough and np.abs(residual, out=spare).max() <= goal:
             break
-        new = _dot(right, residual)
-        _add(-omega, moved, direction)
+        new = dot(right, residual)
+        add(-omega, moved, direction)
         np.multiply(direction, (new / rho) * (alpha / omega), out=direction)
         np.add(direction, residual, out=direction)
         rho = new
     return solution
 
 
-def _dot(left: np.ndarray, right: np.ndarray) -> float:
-    """``left·right``, block by block."""
-    size = len(left)
-    return sum(
-        _blas_dot(left, right, n=min(_BLOCK, size - k), offx=k, offy=k)
-        for k in range(0, size, _BLOCK)
-    )
+def _vector_operations(
+    size: int,
+) -> tuple[
+    Callable[[np.ndarray, np.ndarray], float], Callable[[float, np.ndarray, np.ndarray], None]
+]:
+    """``dot(left, right)`` and ``add(factor, vector, total)``, which adds in place; long vectors block by block."""
+    if size <= _BLOCK:
+        return _blas_dot, lambda factor, vector, total: _blas_add(vector, total, a=factor)
+    blocks = [(min(_BLOCK, size - start), start) for start in range(0, size, _BLOCK)]
 
+    def dot(left: np.ndarray, right: np.ndarray) -> float:
+        total = 0.0
+        for n, start in blocks:
+            total += _blas_dot(left, right, n, start, 1, start)
+        return total
 
-def _add(factor: float, vector: np.ndarray, total: np.ndarray) -> None:
-    """``total += factor·vector`` in place, block by block."""
-    size = len(vector)
-    for k in range(0, size, _BLOCK):
-        _blas_add(vector, total, a=factor, n=min(_BLOCK, size - k), offx=k, offy=k)
+    def add(factor: float, vector: np.ndarray, total: np.ndarray) -> None:
+        for n, start in blocks:
+            _blas_add(vector, total, n, factor, start, 1, start)
+
+    return dot, add
