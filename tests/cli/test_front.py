@@ -37,7 +37,10 @@ def test_json(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["space-traders", "--points", "1"], r"^points: must be a whole number, at least 2, got 1"),
+        (
+            ["space-traders", "--points", "1"],
+            r"^points: must be a whole number of at least 2, got 1",
+        ),
         (["space-traders", "--set", "a=1"], r"^--set: space_traders has no option 'a'"),
         (["fruit_tree"], r"^mdp: the front is for two or three objectives, this model has 6"),
         (["garnet:5"], r"^mdp: objective 1 is unbounded with gamma=1"),

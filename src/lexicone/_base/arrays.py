@@ -12,9 +12,7 @@ _NUMPY = array_api_compat.array_namespace(np.zeros(()))
 
 def namespace(*arrays: Any) -> Any:
     """The array library of the arguments; NumPy for lists and numbers, and where it meets another library."""
-    if all(
-        type(a) is np.ndarray for a in arrays
-    ):  # small arrays would spend most of their time below
+    if all(type(a) is np.ndarray for a in arrays):  # the tests below take longer than small sums
         return _NUMPY
     own = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
     others = [a for a in own if not array_api_compat.is_numpy_array(a)]

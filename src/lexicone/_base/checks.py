@@ -25,8 +25,8 @@ def is_number(value: Any) -> bool:
 def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
     """A ValueError unless it is one of these words."""
     kinds = tuple(kinds)
-    if given not in kinds:
-        raise ValueError(f"{name}: expected one of {kinds}, got {given!r}")
+    if not isinstance(given, str) or given not in kinds:
+        raise ValueError(f"{name}: expected one of {', '.join(kinds)}, got {given!r}")
 
 
 def check_whole(least: int = 1, /, **numbers: Any) -> None:

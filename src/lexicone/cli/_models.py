@@ -17,9 +17,7 @@ from lexicone.models._mdp import MDP, decision_states
 
 __all__ = ["Show", "Solve", "Tasks"]
 
-_MAX_SEARCHED_STATES = (
-    60  # up to which the best policy without a coin is searched for an explanation
-)
+_MAX_SEARCHED_STATES = 60  # up to which a policy without a coin is searched, to explain the coin
 _SEARCH_SECONDS = 10.0  # for that search
 
 

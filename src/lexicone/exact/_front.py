@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone._base.checks import check_whole
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
@@ -76,7 +77,7 @@ def pareto(
     count = mdp.num_objectives
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
-    _check_points(points)
+    check_whole(2, points=points)
     if policies == "deterministic":
         if count != 2:
             raise ValueError("policies: the deterministic front is for two objectives only")
@@ -190,7 +191,7 @@ def sensitivity(
             f"got {objective!r}"
         )
     if thresholds is None:
-        _check_points(points)
+        check_whole(2, points=points)
 
     def at(threshold: float, break_ties: bool = order.break_ties) -> Solution:
         moved = list(order.thresholds)
@@ -222,8 +223,3 @@ def sensitivity(
         np.array([s.satisfied[objective] for s in found]),
         tuple(s.status for s in found),
     )
-
-
-def _check_points(points: int) -> None:
-    if not isinstance(points, Integral) or points < 2:
-        raise ValueError(f"points: must be a whole number, at least 2, got {points!r}")

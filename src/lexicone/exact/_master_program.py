@@ -17,9 +17,7 @@ from lexicone.exact._tolerances import RELAXED_FLOOR
 
 __all__ = ["MasterProgram", "Mixture"]
 
-_SCALE_BY_LARGEST = (
-    4  # HiGHS's number: with its usual scaling, returns of 1e10 beside 1 seem unbounded
-)
+_SCALE_BY_LARGEST = 4  # for HiGHS: with its usual scaling returns of 1e10 beside 1 seem unbounded
 
 
 class Mixture(NamedTuple):

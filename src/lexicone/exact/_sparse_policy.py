@@ -23,9 +23,7 @@ _PROGRAM_FIRST_STATES = 2000  # up to here the vertex comes from the linear prog
 _PROGRAM_MOST_STATES = 20_000  # above, the linear program is not tried
 _PROGRAM_SECONDS = 120.0
 _MOST_STEPS = 40
-_NEAR_TARGET = (
-    1e-4  # of the values' size: from here, only the few states that randomise are adjusted
-)
+_NEAR_TARGET = 1e-4  # of the values' size: from here only states that randomise are adjusted
 _COST_OF_MISSING = 1e5  # a floor, against a gain of the last objective
 
 

@@ -20,7 +20,7 @@ except ImportError as error:
         f"lexicone.gym needs Gymnasium: pip install 'lexicone[gym]' ({error})"
     ) from error
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_kind, check_range
 from lexicone.gym._render import draw_picture, draw_text
 from lexicone.models._mdp import MDP
 from lexicone.tasks import TASKS, make
@@ -226,8 +226,8 @@ def register_tasks() -> None:
 def _check_options(max_steps: int | None, render_mode: str | None, modes: Sequence[str]) -> None:
     if max_steps is not None:
         check_range("max_steps", max_steps, 1)
-    if render_mode is not None and render_mode not in modes:
-        raise ValueError(f"render_mode: expected one of {', '.join(modes)}, got {render_mode!r}")
+    if render_mode is not None:
+        check_kind("render_mode", render_mode, modes)
 
 
 def _reward_space(mdp: MDP) -> spaces.Box:

@@ -26,9 +26,7 @@ __all__ = [
     "visits",
 ]
 
-_SMALL_TABLE = (
-    4096  # entries up to which a product with zeros and ones is faster than adding one by one
-)
+_SMALL_TABLE = 4096  # up to so many entries a product with zeros and ones is faster than sums
 _BLOCK = 32  # steps
 
 RUNS = "runs"

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_kind, check_range
 from lexicone.learning._random_bits import random_bits, uniforms
 
 __all__ = [
@@ -33,9 +33,7 @@ __all__ = [
 Inputs = Float[Array, "M D"] | Int[Array, " M"] | None
 """Features, numbers of states, or all states."""
 _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
-_ONE_HOT_INPUTS = (
-    256  # states up to which a product with one-hot rows is faster than adding one by one
-)
+_ONE_HOT_INPUTS = 256  # up to so many states a product with one-hot rows is faster than sums
 _LEVELS = 2**16  # dropout compares 16 random bits: two decisions from 32
 
 
@@ -92,10 +90,7 @@ class Network(eqx.Module):
         last_scale: float = 1.0,
     ) -> None:
         """``last_scale`` multiplies the last layer's first weights: near 0, a policy begins almost uniform."""
-        if activation not in _ACTIVATIONS:
-            raise ValueError(
-                f"activation: expected one of {', '.join(_ACTIVATIONS)}, got {activation!r}"
-            )
+        check_kind("activation", activation, _ACTIVATIONS)
         sizes = (inputs, *hidden, outputs)
         for name, size in zip(("inputs", *["hidden"] * len(hidden), "outputs"), sizes, strict=True):
             if size < 1:

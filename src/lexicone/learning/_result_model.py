@@ -20,12 +20,10 @@ from lexicone.learning._result import (
 )
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
+from lexicone.models._saved_models import NAMES, TABLES
 from lexicone.models._simulation import simulate
 
-__all__ = ["TABLES", "Trained"]
-
-TABLES = ("next_state", "probability", "reward", "initial", "terminal")
-"""Of a model, as a file has them."""
+__all__ = ["Trained"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -142,10 +140,7 @@ class Trained(TrainingResult):
         return {
             **super().identity,
             "model": checkpoint.digest(tables),
-            "model_names": {
-                name: getattr(self.mdp, name)
-                for name in ("state_names", "action_names", "objective_names")
-            },
+            "model_names": {name: getattr(self.mdp, name) for name in NAMES},
             "map": None if layout is None else layout.rows,
             "map_labels": None if layout is None else layout.labels,
         }

@@ -22,11 +22,12 @@ from lexicone.learning._learner import AnyLearner
 from lexicone.learning._problem import Problem, check_features, env_problem, model_problem
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._result_env import TrainedEnv
-from lexicone.learning._result_model import TABLES, Trained
+from lexicone.learning._result_model import Trained
 from lexicone.learning._runs import Runs, named_leaves
 from lexicone.learning.algos._registry import LEARNERS
 from lexicone.models._layout import Layout
 from lexicone.models._mdp import MDP
+from lexicone.models._saved_models import TABLES
 from lexicone.order import Order, as_order
 
 __all__ = ["load", "resume"]

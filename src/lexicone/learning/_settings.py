@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from lexicone._base.checks import check_range, check_whole, is_number
+from lexicone._base.checks import check_kind, check_range, check_whole, is_number
 
 __all__ = ["check_settings", "number"]
 
@@ -55,9 +55,7 @@ def _settle(name: str, kind: Any, value: Any) -> Any:
             raise ValueError(f"{name}: must be a number, got {value!r}")
         return float(value)
     elif get_origin(kind) is Literal:
-        if not isinstance(value, str) or value not in get_args(kind):
-            words = ", ".join(get_args(kind))
-            raise ValueError(f"{name}: expected one of {words}, got {value!r}")
+        check_kind(name, value, get_args(kind))
     elif get_origin(kind) is tuple:
         if not isinstance(value, list | tuple):
             raise ValueError(f"{name}: must be a tuple of numbers, got {value!r}")

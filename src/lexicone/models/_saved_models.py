@@ -15,20 +15,20 @@ import numpy as np
 from lexicone._base.files import write_atomically
 from lexicone.models._layout import Layout
 
-__all__ = ["read_fields", "write_fields"]
+__all__ = ["NAMES", "TABLES", "read_fields", "write_fields"]
 
 _FORMAT = "lexicone-mdp-1"
-_TABLES = ("next_state", "probability", "reward", "initial", "terminal")
-_NAMES = ("state_names", "action_names", "objective_names")
+TABLES = ("next_state", "probability", "reward", "initial", "terminal")
+NAMES = ("state_names", "action_names", "objective_names")
 _LAYOUT = ("layout_rows", "layout_positions")
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write a model's fields by their names. The file appears complete or not at all."""
     arrays: dict[str, np.ndarray] = {"format": np.array(_FORMAT)}
-    for name in _TABLES:
+    for name in TABLES:
         arrays[name] = fields[name]
-    for name in _NAMES:
+    for name in NAMES:
         if fields[name] is not None:
             arrays[name] = np.array(fields[name], dtype=np.str_)
     layout = fields["layout"]
@@ -47,14 +47,14 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     if str(fields.pop("format", "")) != _FORMAT:
         raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
     has_layout = any(key.startswith("layout_") for key in fields)
-    needed = (*_TABLES, *_LAYOUT) if has_layout else _TABLES
+    needed = (*TABLES, *_LAYOUT) if has_layout else TABLES
     missing = [key for key in needed if key not in fields]
     if missing:
         raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
-    unknown = sorted(set(fields) - {*_TABLES, *_NAMES, *_LAYOUT, "layout_labels"})
+    unknown = sorted(set(fields) - {*TABLES, *NAMES, *_LAYOUT, "layout_labels"})
     if unknown:
         raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
-    for key in _NAMES:
+    for key in NAMES:
         if key in fields:
             fields[key] = _texts(fields[key])
     if has_layout:

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_kind, check_range
 from lexicone.order import Order
 from lexicone.qlearning._best_actions import best_allowed, largest_allowed, tolerance_around
 from lexicone.qlearning._parts import (
@@ -95,8 +95,7 @@ class Rule:
     """Values count as equal, and as reaching a limit, up to this (relative above 1)."""
 
     def __post_init__(self) -> None:
-        if self.ties not in TIES:
-            raise ValueError(f"ties: expected one of {', '.join(TIES)}, got {self.ties!r}")
+        check_kind("ties", self.ties, TIES)
         check_range("tie_tolerance", self.tie_tolerance, 0, math.inf, below=True)
         if self.action_order is not None:
             object.__setattr__(self, "action_order", tuple(self.action_order))
