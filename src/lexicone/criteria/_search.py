@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.checks import check_kind, check_range, check_whole
+from lexicone._base.threads import one_thread
 from lexicone.criteria._augment import Augmented, augmentation
 from lexicone.criteria._constrained import (
     Answer,
@@ -74,6 +75,7 @@ class Search:
     """The model that was solved, if it was the augmented one."""
 
 
+@one_thread()
 def search(
     mdp: MDP,
     order: Order | Sequence[float],

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from lexicone._base.checks import check_kind, check_range
+from lexicone._base.threads import one_thread
 from lexicone.exact._deterministic import solve_deterministic, too_many_states
 from lexicone.exact._report import Report, reward_scale
 from lexicone.exact._solution import Policies, Solution, Status
@@ -32,6 +33,7 @@ _DROWNS = 1e3  # how much larger than the optimum's values rewards may be
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
+@one_thread()
 def solve(
     mdp: MDP,
     order: Order,

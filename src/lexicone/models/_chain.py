@@ -9,7 +9,6 @@ episode. From every state an end must be within reach. Then
 and ``b·v = x·r``. Policy iteration, column generation and the evaluation of policies all solve their systems here.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,15 @@ from scipy import sparse
 from scipy.linalg import get_blas_funcs
 from scipy.sparse import csgraph, linalg as sparse_linalg
 
+from lexicone._base.threads import one_thread
+
 __all__ = ["Chain", "factorises_well", "shares_of_time"]
 
 _DIRECT_SIZE = 300  # states; larger systems are first tried with an iterative method
 _DIRECT_ENTRIES = 1.25  # per state: without chance, factors are as sparse as the chain itself
 _LARGEST_BANDED = 200_000  # states; of larger graphs the bandwidth is not sought
 _RESTARTS = 20
-_blas_dot, _blas_add = get_blas_funcs(("dot", "axpy"), dtype=np.float64)
-_BLOCK = 8192  # entries: below OpenBLAS's 10,000, from where on it wakes threads, which takes longer than the work
+_dot, _add = get_blas_funcs(("dot", "axpy"), dtype=np.float64)
 
 
 class Chain:
@@ -63,6 +63,7 @@ class Chain:
             return reward
         return np.stack([self.values(column) for column in reward.T], axis=1)
 
+    @one_thread()
     def _solve(
         self,
         matrix: sparse.csr_array,
@@ -158,53 +159,29 @@ def _bicgstab(
     enough = goal * goal * size
     solution, residual, direction = np.zeros(size), right.copy(), right.copy()
     moved, image, spare = np.empty(size), np.empty(size), np.empty(size)
-    dot, add = _vector_operations(size)
-    rho = dot(right, residual)
+    rho = _dot(right, residual)
     for _ in range(limit):
         np.subtract(direction, matrix @ direction, out=moved)
-        scale = dot(right, moved)
+        scale = _dot(right, moved)
         if scale == 0 or rho == 0:
             break
         alpha = rho / scale
-        add(alpha, direction, solution)
-        add(-alpha, moved, residual)
+        _add(direction, solution, a=alpha)
+        _add(moved, residual, a=-alpha)
         np.subtract(residual, matrix @ residual, out=image)
-        length = dot(image, image)
+        length = _dot(image, image)
         if length == 0:
             break
-        omega = dot(image, residual) / length
-        add(omega, residual, solution)
-        add(-omega, image, residual)
+        omega = _dot(image, residual) / length
+        _add(residual, solution, a=omega)
+        _add(image, residual, a=-omega)
         if omega == 0:
             break
-        if dot(residual, residual) <= enough and np.abs(residual, out=spare).max() <= goal:
+        if _dot(residual, residual) <= enough and np.abs(residual, out=spare).max() <= goal:
             break
-        new = dot(right, residual)
-        add(-omega, moved, direction)
+        new = _dot(right, residual)
+        _add(moved, direction, a=-omega)
         np.multiply(direction, (new / rho) * (alpha / omega), out=direction)
         np.add(direction, residual, out=direction)
         rho = new
     return solution
-
-
-def _vector_operations(
-    size: int,
-) -> tuple[
-    Callable[[np.ndarray, np.ndarray], float], Callable[[float, np.ndarray, np.ndarray], None]
-]:
-    """``dot(left, right)`` and ``add(factor, vector, total)``, which adds in place; long vectors block by block."""
-    if size <= _BLOCK:
-        return _blas_dot, lambda factor, vector, total: _blas_add(vector, total, a=factor)
-    blocks = [(min(_BLOCK, size - start), start) for start in range(0, size, _BLOCK)]
-
-    def dot(left: np.ndarray, right: np.ndarray) -> float:
-        total = 0.0
-        for n, start in blocks:
-            total += _blas_dot(left, right, n, start, 1, start)
-        return total
-
-    def add(factor: float, vector: np.ndarray, total: np.ndarray) -> None:
-        for n, start in blocks:
-            _blas_add(vector, total, n, factor, start, 1, start)
-
-    return dot, add
