@@ -99,7 +99,9 @@ def _members(module: Path, node: ast.ClassDef) -> Iterator[str]:
 
 
 def _marks(node: ast.ClassDef | ast.FunctionDef) -> str:
-    return "".join(f"@{ast.unparse(mark)} " for mark in node.decorator_list)
+    """The decorators that change how a thing is used; `one_thread` does not."""
+    marks = [ast.unparse(mark) for mark in node.decorator_list]
+    return "".join(f"@{mark} " for mark in marks if mark != "one_thread()")
 
 
 def _signature(node: ast.FunctionDef) -> str:
