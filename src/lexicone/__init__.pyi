@@ -5,6 +5,7 @@ from . import (
     learning as learning,
     models as models,
     plots as plots,
+    proofs as proofs,
     qlearning as qlearning,
     tasks as tasks,
 )
@@ -52,6 +53,7 @@ from .models import (
     state_values as state_values,
 )
 from .order import Order as Order
+from .proofs import Verification as Verification, verify as verify
 from .qlearning import (
     Iteration as Iteration,
     Learned as Learned,

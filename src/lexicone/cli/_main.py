@@ -24,6 +24,7 @@ from lexicone.cli._learners import CompareLearners
 from lexicone.cli._models import Show, Solve, Tasks
 from lexicone.cli._tlq import Inspect, ReproduceTlq
 from lexicone.cli._train import Evaluate, Train
+from lexicone.cli._verify import Verify
 
 __all__ = ["COMMANDS", "EXPERIMENTS", "main"]
 
@@ -82,6 +83,7 @@ COMMANDS: dict[str, type] = {
     "tasks": Tasks,
     "show": Show,
     "solve": Solve,
+    "verify": Verify,
     "pareto": Pareto,
     "train": Train,
     "evaluate": Evaluate,

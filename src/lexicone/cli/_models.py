@@ -15,7 +15,10 @@ from lexicone._base.text import plain_numbers, vector_text
 from lexicone.cli._options import build, check_folder, make_order
 from lexicone.models._mdp import MDP, decision_states
 
-__all__ = ["Show", "Solve", "Tasks"]
+__all__ = ["SOLUTION_FILE", "Show", "Solve", "Tasks"]
+
+SOLUTION_FILE = "solution.safetensors"
+"""What `lexicone solve --out` calls the solution."""
 
 _MAX_SEARCHED_STATES = 60  # up to which a policy without a coin is searched, to explain the coin
 _SEARCH_SECONDS = 10.0  # for that search
@@ -118,7 +121,7 @@ class Solve:
     method: Literal["auto", "lp", "columns"] = "auto"
     """The linear program as a whole, or column generation for large models."""
     out: Path | None = None
-    """The folder to write the policy to, as PNG and SVG."""
+    """The folder to write the solution to, for `lexicone verify`, and the policy as PNG and SVG."""
     json: bool = False
     """Print JSON instead of a table."""
 
@@ -133,6 +136,8 @@ class Solve:
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
+            if self.out is not None:
+                solution.save(self.out / SOLUTION_FILE)
             print(json.dumps(_as_json(mdp, solution), indent=2, ensure_ascii=False))
             return
         with console.status("solving …") as status:
@@ -153,6 +158,8 @@ class Solve:
         )
         _explain_chance(mdp, solution, console)
         if self.out is not None:
+            solution.save(self.out / SOLUTION_FILE)
+            console.print(str(self.out / SOLUTION_FILE), highlight=False, markup=False)
             limits = ", ".join(f"{t:g}" for t in self.thresholds)
             title = f"{self.task}, thresholds {limits}: {vector_text(solution.values)}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)

@@ -5,6 +5,7 @@ Thresholds hold for expected returns: ``criterion="expected"``. Mixtures count: 
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Literal, get_args
@@ -23,6 +24,8 @@ from lexicone.models._evaluation import evaluate
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import OrderLike
+from lexicone.proofs._quick import find_doubt
+from lexicone.proofs._verify import verify
 
 __all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve"]
 
@@ -33,6 +36,7 @@ PROGRAM_STATES = 150
 PROGRAM_GAMMA = 1 - 1e-8
 """The largest discount below 1 for the linear program."""
 _DROWNS = 1e3  # how much larger than the optimum's values rewards may be
+_VERIFIED_STATES = 5000  # up to here a doubt is settled by a whole verification
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
@@ -99,7 +103,19 @@ def solve(
         scale = np.minimum(scale, size)
         if found.status is not Status.LIMIT:
             found = solve_scaled(scale)
-    return found
+    return _confirmed(mdp, found, tolerance)
+
+
+def _confirmed(mdp: MDP, found: Solution, tolerance: float) -> Solution:
+    """The solution, or "failed" in its place if it is said to be optimal and the duals do not prove it."""
+    if found.status not in (Status.OPTIMAL, Status.NEEDS_MEMORY):
+        return found
+    doubt = find_doubt(mdp, found, tolerance)
+    if doubt and mdp.num_states <= _VERIFIED_STATES and verify(mdp, found, tolerance=tolerance).ok:
+        return found
+    if not doubt:
+        return found
+    return replace(found, status=Status.FAILED, message=f"not proven to the tolerance: {doubt}")
 
 
 def _deterministic(

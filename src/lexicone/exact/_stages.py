@@ -20,7 +20,14 @@ from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, KEPT_FLOOR, NO_LOSS
 
-__all__ = ["Optimum", "drop_losing_pairs", "new_maximizer", "solve_stages", "stage_plan"]
+__all__ = [
+    "Optimum",
+    "StageDuals",
+    "drop_losing_pairs",
+    "new_maximizer",
+    "solve_stages",
+    "stage_plan",
+]
 
 
 class Optimum(NamedTuple):
@@ -40,6 +47,17 @@ class Optimum(NamedTuple):
     """What ``min(V_i, τ_i)`` cannot exceed, given the objectives before; −∞ where objectives do not count."""
     prices: Float[np.ndarray, "K K"]
     """``prices[j,i]``: what one more unit of τ_j costs of objective i."""
+    duals: "list[StageDuals]"
+    """Of the stages that were solved, or cut short, in their order."""
+
+
+class StageDuals(NamedTuple):
+    """The weights and state values of a stage's bound, and the states that it looked at."""
+
+    objective: int
+    states: Int[np.ndarray, " S"]
+    weights: Float[np.ndarray, " K"]
+    state_values: Float[np.ndarray, " S"]
 
 
 def solve_stages(
@@ -106,6 +124,7 @@ class _Stages:
         """The thresholds that are met exactly: they have a price."""
         self.maximizer: Maximizer | None = None
         self.last_solved: tuple[Maximizer, StageMaximum] | None = None
+        self.duals: list[StageDuals] = []
 
     def run(self) -> Optimum:
         """All stages; the first that cannot be solved is the last."""
@@ -135,6 +154,9 @@ class _Stages:
         if threshold < np.inf:
             cap = threshold + 10 * EQUAL_VALUES * max(1.0, abs(threshold))
         found = maximizer.maximize(objective, floors, cap, self.gap if last else EXACT_GAP)
+        if np.isfinite(found.bound):
+            states = maximizer.pairs.states
+            self.duals.append(StageDuals(objective, states, found.weights, found.state_values))
         enough = found.outcome is Outcome.CAPPED or (
             found.outcome is Outcome.UNBOUNDED and threshold < np.inf
         )
@@ -204,7 +226,14 @@ class _Stages:
         self, outcome: Outcome, objective: int, policy: tuple[StateActions, np.ndarray]
     ) -> Optimum:
         return Optimum(
-            outcome, objective, *policy, self.floors, self.relevant, self.bound, self.prices
+            outcome,
+            objective,
+            *policy,
+            self.floors,
+            self.relevant,
+            self.bound,
+            self.prices,
+            self.duals,
         )
 
 
