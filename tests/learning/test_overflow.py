@@ -20,7 +20,7 @@ from lexicone.tasks import make, maze
 from tests.helpers.bets import altered
 from tests.helpers.trainings import LEARNER, MAZE, run
 
-ORDER = Order([-4.0], names=["tiles", "time"])
+ORDER = Order([-4.0], names=["tiles+goal", "time"])
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def of_32_bits():
 
 def in_units(size: float) -> MDP:
     tables = {n: getattr(MAZE, n) for n in ("next_state", "probability", "initial", "terminal")}
-    return MDP(**tables, reward=MAZE.reward * [1.0, size], objective_names=("tiles", "time"))
+    return MDP(**tables, reward=MAZE.reward * [1.0, size], objective_names=("tiles+goal", "time"))
 
 
 @pytest.mark.parametrize("size", [1e300, 1e39, 1e20, 1e-9])
@@ -84,7 +84,7 @@ def test_a_training_that_diverges_stops_with_the_update_and_the_objective(every,
 
 @pytest.mark.parametrize("gamma", [1 - 1e-10, 1 - 1e-12, np.nextafter(1.0, 0.0)])
 def test_a_discount_too_near_to_one_is_refused_with_the_largest_that_is_served(gamma):
-    for use in (solve, classify, lambda *a, **o: tlq_iterate(*a, "gabor", **o)):
+    for use in (solve, classify, lambda mdp, order, **o: tlq_iterate(mdp, order, "gabor", **o)):
         with pytest.raises(
             ValueError, match=r"^gamma: 0\.9+.* is too near to 1; .* is 0\.999999999$"
         ):
