@@ -26,8 +26,10 @@ __all__ = [
     "UnknownEnvironment",
     "check_finite",
     "copies",
+    "gymnasium_of",
     "open_env",
     "open_task",
+    "own_limit",
     "read_reward",
     "read_row",
     "source_of",
@@ -113,7 +115,7 @@ def source_of(task: Any, **options: Any) -> EnvSource:
             "task: expected an MDP, a Gymnasium environment, its id, or a function that makes one, "
             f"got {type(task).__name__}"
         )
-    gymnasium = _gymnasium()
+    gymnasium = gymnasium_of()
     if isinstance(task, str):
         make = lambda: _make_known(gymnasium, task, options)  # noqa: E731
         return EnvSource(make, task, options)
@@ -164,7 +166,7 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             "features: an environment takes a function from an observation to a vector, "
             f"got {type(features).__name__}"
         )
-    gymnasium = _gymnasium()
+    gymnasium = gymnasium_of()
     env = source.make()
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"task: made a {type(env).__name__}, not a gymnasium.Env")
@@ -189,13 +191,13 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             trace["rewards"].shape[1],
             digest(trace) if digest(trace) == digest(again) else "vary",
         )
-        limit = _limit(env)
+        limit = own_limit(env)
     finally:
         env.close()
     return OpenedEnv(facts, source, features, see, limit)
 
 
-def _limit(env: Any) -> int | None:
+def own_limit(env: Any) -> int | None:
     """The least of what its spec, a ``TimeLimit`` around it, or a model behind it says of the length of episodes."""
     spec, layer = getattr(env, "spec", None), env
     said = [getattr(spec, "max_episode_steps", None)]
@@ -254,7 +256,7 @@ def check_finite(what: str, rows: np.ndarray, name: str, time: int, where: str =
         )
 
 
-def _gymnasium() -> Any:
+def gymnasium_of() -> Any:
     try:
         return importlib.import_module("gymnasium")
     except ImportError as error:

@@ -26,16 +26,20 @@ def run_to_end(
     go_on: Callable[[Runs, int], Runs],
     result: Callable[[Runs], TrainingResult],
     plan: Plan,
+    restore: Callable[[dict[str, np.ndarray]], None] | None = None,
 ) -> Runs:
     """All updates that are left, in one piece or with looks and checkpoints on the way.
 
     ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as.
+    ``restore`` is told what else a file holds from which a training goes on.
     """
     path, wanted = plan.checkpoint, result(runs)
     if path is not None:
         _ = wanted.identity  # so that settings which no file can hold are refused now
     if path is not None and plan.resume and Path(path).exists():
-        runs = resume(path, wanted)
+        runs, more = resume(path, wanted)
+        if restore is not None:
+            restore(more)
 
     def save(runs: Runs) -> None:
         if path is not None:
@@ -59,7 +63,11 @@ def _in_pieces(
     piece, saved, compiled = 1, time.monotonic(), False
     while done < total:
         begin = time.monotonic()
-        runs = jax.block_until_ready(go_on(runs, min(done + piece, total)))
+        try:
+            runs = jax.block_until_ready(go_on(runs, min(done + piece, total)))
+        except Exception:
+            save(runs)  # what was done before: the world may have failed, the training has not
+            raise
         seconds = time.monotonic() - begin
         pace = _PIECE_SECONDS / max(seconds, 1e-3) if compiled else 8.0  # the first was compilation
         piece, compiled = max(1, round(piece * min(8.0, pace))), True
@@ -85,6 +93,8 @@ def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
             done = int(runs.update)
             row = (done - 1) // plan.every
             size = done - row * plan.every
+            if "finished" in runs.log:
+                size = max(1.0, float(np.asarray(runs.log["finished"])[row].mean()))
             means = {
                 name: np.asarray(runs.log[name])[row].mean(axis=0) / size
                 for name in ("returns", "satisfied")

@@ -11,8 +11,12 @@ import numpy as np
 from lexicone._base.checks import check_whole
 from lexicone._base.files import check_writable
 
-__all__ = ["Plan", "as_key", "key_numbers", "make_plan"]
+__all__ = ["DEFAULT_EPISODES", "DEFAULT_STEPS", "Plan", "as_key", "key_numbers", "make_plan"]
 
+DEFAULT_EPISODES = 20_000
+"""How long to train from batches of episodes if nothing else is said."""
+DEFAULT_STEPS = 300_000
+"""And from segments."""
 _HISTORY_ROWS = 4000  # that are kept without being asked for
 
 
@@ -36,11 +40,13 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    batch: int,
+    batch: int | None,
     *,
+    steps_each: int | None = None,
     seeds: Any = 10,
     updates: Any = None,
     episodes: Any = None,
+    steps: Any = None,
     key: Any = 0,
     log_every: Any = None,
     snapshots: Any = 0,
@@ -48,13 +54,24 @@ def make_plan(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> Plan:
-    """What these options of `train` mean for batches of so many episodes."""
+    """What these options of `train` mean for updates from a ``batch`` of episodes, or from ``steps_each`` steps."""
     check_whole(seeds=seeds)
-    if (updates is None) == (episodes is None):
-        raise ValueError("updates, episodes: give one of them")
+    if sum(given is not None for given in (updates, episodes, steps)) > 1:
+        raise ValueError("updates, episodes, steps: give one of them")
+    if batch is None and episodes is not None:
+        raise ValueError(
+            "episodes: this learner takes segments of steps from environments, in which any number of episodes may "
+            "end; give steps or updates"
+        )
+    if batch is not None and steps is not None:
+        raise ValueError(
+            "steps: batches of whole episodes have any number of steps; give episodes or updates"
+        )
     if updates is None:
-        check_whole(episodes=episodes)
-        updates = -(-int(episodes) // batch)
+        check_whole(**({"steps": steps} if steps is not None else {}))
+        check_whole(**({"episodes": episodes} if episodes is not None else {}))
+        wanted = (steps or DEFAULT_STEPS) if batch is None else (episodes or DEFAULT_EPISODES)
+        updates = -(-int(wanted) // int(steps_each if batch is None else batch))
     check_whole(updates=updates)
     if log_every is None:
         log_every = max(1, -(-updates // _HISTORY_ROWS))

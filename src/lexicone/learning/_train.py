@@ -15,10 +15,15 @@ from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload, runtim
 from lexicone.learning._environments import Env, EnvSource, OpenedEnv
 from lexicone.learning._learner import EnvLearner, Learner, check_learner
 from lexicone.learning._plan import make_plan
+from lexicone.learning._prepare import prepare
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
+from lexicone.learning._result_segments import TrainedSegments
 from lexicone.learning._train_env import train_in_env
 from lexicone.learning._train_model import check_variants, train_on_model
+from lexicone.learning._train_segments import train_on_segments
+from lexicone.learning.algos._actor_critic import ActorCritic
+from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -51,52 +56,76 @@ def _typed_by_task(function: Callable[Concatenate[Any, _Options], Any]) -> _ByTa
 def train(
     task: Any,
     order: Order | Iterable[float],
-    learner: Learner | EnvLearner,
+    learner: Learner | EnvLearner | None = None,
     *,
-    seeds: int = 10,
+    seeds: int | None = None,
     updates: int | None = None,
     episodes: int | None = None,
+    steps: int | None = None,
     key: Any = 0,
     log_every: int | None = None,
     snapshots: int = 0,
     features: Any = None,
+    actions: Any = None,
+    rewards: Callable[[Any, Any, Any], Any] | None = None,
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
-) -> Trained | TrainedEnv:
-    """Train a learner on a model or in an environment, ``seeds`` times.
+) -> Trained | TrainedEnv | TrainedSegments:
+    """Train a learner on a model, in an environment or in a world written in JAX, ``seeds`` times.
 
     Args:
-        task: an `MDP`; or a Gymnasium environment with one reward for each objective and discrete actions: its id, a
-            function that makes one, or one that has a ``spec`` from which copies can be made.
+        task: an `MDP`; or a Gymnasium environment with one reward for each objective: its id, a function or a class
+            that makes one, one that has a ``spec`` from which copies can be made, or a ``VectorEnv``; or a world in
+            JAX: an object with ``reset(key) -> (observation, state)`` and ``step(key, state, action) -> (observation,
+            state, reward, terminated, truncated, info)``, or a pair of such functions.
         order: an `Order`, or its thresholds.
-        learner: its algorithm and settings, such as `Reinforce`.
-        seeds: how many independent runs. Run i is the same however many there are; on a model up to rounding, since
-            other numbers of runs may be compiled to other programs.
-        updates, episodes: how long; give one of them. Episodes are rounded up to whole updates.
+        learner: its algorithm and settings, such as `Reinforce`; `PPO` by default.
+        seeds: how many independent runs, 10 by default, and 1 for a ``VectorEnv``. Run i is the same however many there
+            are, up to rounding, since other numbers of runs may be compiled to other programs.
+        updates, episodes, steps: how long; give one of them, or none for 20,000 episodes, or 300,000 steps where the
+            learner takes segments (`PPO` and `A2C` wherever the task is no model). Rounded up to whole updates.
         key: a number or a ``jax.random`` key, from which all randomness comes.
         log_every: updates per row of the history; by default 1, or more where that makes over 4,000 rows.
         snapshots: how many policies to keep along the way, evenly spaced, the last one at the end; for models.
         features: what networks see: for a model of each state, ``[S,D]``, by default one-hot vectors; for an
             environment a function from an observation to a vector, which by default flattens it.
+        actions: what can be done in a world in JAX that does not say so itself: a number of choices, several such
+            numbers, or bounds ``(low, high)``.
+        rewards: a function that makes K rewards of (state, action, next state) in a world in JAX, and of (observation,
+            action, next observation) in an environment, instead of the world's own.
         progress: show a progress bar with the mean returns and the satisfaction of the latest episodes.
         checkpoint: a file that is kept up to date while training, and is complete at the end.
         resume: go on from that file, if it exists; it must be of the same training.
     """
     on_model = isinstance(task, MDP)
-    check_learner(learner, *(["update"] if on_model else ["act", "learn"]))
-    plan = make_plan(
-        learner.batch,
-        seeds=seeds,
-        updates=updates,
-        episodes=episodes,
-        key=key,
-        log_every=log_every,
-        snapshots=snapshots,
-        progress=progress,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+    learner = PPO() if learner is None else learner
+    on_segments = not on_model and isinstance(learner, ActorCritic)
+    check_learner(learner, *(["update"] if on_model else [] if on_segments else ["act", "learn"]))
+    options: dict[str, Any] = {
+        "seeds": seeds,
+        "updates": updates,
+        "episodes": episodes,
+        "steps": steps,
+        "key": key,
+        "log_every": log_every,
+        "snapshots": snapshots,
+        "progress": progress,
+        "checkpoint": checkpoint,
+        "resume": resume,
+    }
+    if on_segments:
+        order = order if isinstance(order, Order) else Order(order)
+        given = {"features": features, "actions": actions, "rewards": rewards}
+        prepared = prepare(task, order, learner, **given)
+        options["seeds"] = prepared.runs if seeds is None else seeds
+        plan = make_plan(None, steps_each=prepared.steps, **options)
+        return train_on_segments(prepared, order, plan)
+    for name, option in (("actions", actions), ("rewards", rewards)):
+        if option is not None:
+            raise ValueError(f"{name}: are for PPO and A2C, in environments and worlds")
+    options["seeds"] = 10 if seeds is None else seeds
+    plan = make_plan(learner.batch, **options)
     if on_model:
         variants = check_variants(task, [(order, cast(Learner, learner))])
         return train_on_model(task, variants, features, plan)[0]

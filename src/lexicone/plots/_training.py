@@ -91,20 +91,22 @@ def history(found: Mapping[str, np.ndarray], order: Order, title: str) -> Figure
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
         grid = figure.subplots(2, count, sharex=True, squeeze=False)
-        width = max(1, len(found["episodes"]) // 50)
+        by_steps = found["episodes"].ndim == 2  # of runs in which other numbers of episodes ended
+        at = found["steps"].mean(axis=0) if by_steps else found["episodes"]
+        width = max(1, len(at) // 50)
         for k, label in enumerate(order.labels):
             color = _COLORS[k % len(_COLORS)]
             top, bottom = grid[0, k], grid[1, k]
-            _draw_seeds(top, found["episodes"], found["returns"][..., k], width, color)
+            _draw_seeds(top, at, found["returns"][..., k], width, color)
             top.set_title(label, fontsize=9)
             if k < count - 1:
                 top.axhline(order.thresholds[k], color=INK, lw=0.8, ls="--")
-                _draw_seeds(bottom, found["episodes"], found["satisfied"][..., k], width, color)
+                _draw_seeds(bottom, at, found["satisfied"][..., k], width, color)
                 bottom.set_ylabel("episodes that meet it")
             else:
-                _draw_seeds(bottom, found["episodes"], found["improved"][..., k], width, color)
+                _draw_seeds(bottom, at, found["improved"][..., k], width, color)
                 bottom.set_ylabel("updates that improve it")
-            _share_axes(bottom, found["episodes"])
+            _share_axes(bottom, at, "steps" if by_steps else "episodes")
         grid[0, 0].set_ylabel("return")
         figure.suptitle(title, fontsize=10)
     return figure
@@ -118,8 +120,10 @@ def _draw_seeds(axes: Axes, episodes: Any, rows: np.ndarray, width: int, color: 
     axes.plot(at, smooth.mean(axis=0), color=color, lw=2)
 
 
-def _share_axes(axes: Axes, episodes: Sequence[float] | np.ndarray) -> None:
-    axes.set(xlabel="episodes", ylim=(-0.02, 1.02), xlim=(0, float(np.max(episodes))))
+def _share_axes(
+    axes: Axes, episodes: Sequence[float] | np.ndarray, label: str = "episodes"
+) -> None:
+    axes.set(xlabel=label, ylim=(-0.02, 1.02), xlim=(0, float(np.max(episodes))))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.xaxis.set_major_formatter(_thousands)
     axes.xaxis.get_major_locator().set_params(nbins=5)  # type: ignore[attr-defined]
