@@ -71,7 +71,8 @@ def make_plan(
         check_whole(**({"steps": steps} if steps is not None else {}))
         check_whole(**({"episodes": episodes} if episodes is not None else {}))
         wanted = (steps or DEFAULT_STEPS) if batch is None else (episodes or DEFAULT_EPISODES)
-        updates = -(-int(wanted) // int(steps_each if batch is None else batch))
+        each = steps_each if batch is None else batch
+        updates = -(-int(wanted) // (each or 1))
     check_whole(updates=updates)
     if log_every is None:
         log_every = max(1, -(-updates // _HISTORY_ROWS))
