@@ -41,7 +41,7 @@ def test_budgets_can_be_seen():
 
 @pytest.mark.slow
 def test_training_in_an_environment():
-    learner = lx.PPO(batch=4, max_steps=20)
+    learner = lx.PPO(batch=4)
     trained = lx.train("deep-sea-treasure-v0", [1.0], learner, seeds=1, episodes=8)
     act = trained.policy(0)
     chances = act.probabilities(np.array([0, 0]))

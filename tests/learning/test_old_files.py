@@ -62,6 +62,9 @@ def test_an_unfinished_training_on_a_model_ends_as_if_nothing_had_happened(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore:max_steps. deep-sea-treasure-v0 has episodes of up to 100 steps"
+)
 def test_an_unfinished_training_in_an_environment_goes_on(tmp_path):
     path = tmp_path / "run.safetensors"
     shutil.copy(FOLDER / "unfinished-environment.safetensors", path)

@@ -5,6 +5,7 @@ import inspect
 import operator
 import os
 import sys
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -107,6 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=_DESCRIPTION,
         args=arguments or ["--help"],
     )
+    warnings.showwarning = _say
     try:
         with _precision_for(command):
             command.run(Console())
@@ -118,6 +120,11 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("lexicone: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _say(message: Warning | str, *_: Any) -> None:
+    """A warning, in one line."""
+    print(f"lexicone: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _precision_for(command: Any) -> AbstractContextManager[Any]:

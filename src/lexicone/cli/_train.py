@@ -197,6 +197,7 @@ def judge(
         "steps": trained.history["steps"][:, -1].tolist(),
         "evaluation_episodes": episodes,
         "greedy": greedy,
+        "max_steps": trained.learner.max_steps,
         "success": found.success.tolist(),
         "satisfied": found.satisfied.tolist(),
         "returns": found.returns.mean(axis=1).tolist(),
@@ -207,7 +208,6 @@ def judge(
     assert exact is not None
     return {
         **results,
-        "max_steps": trained.learner.max_steps,
         "values": [plain_numbers(row) for row in trained.values(greedy=greedy)],
         "gap": [plain_numbers(row) for row in trained.gap(exact, greedy=greedy)],
         "exact": plain_numbers(exact.values),
@@ -284,6 +284,8 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
             f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
             f"thresholds, to the optimum {optimum} ({results['exact_status']})."
         )
+    else:
+        explanation += f" Episodes have at most {results['max_steps']} steps."
     console.print(explanation, highlight=False)
 
 

@@ -100,6 +100,8 @@ class OpenedEnv:
     """The user's function from an observation to a vector."""
     see: Callable[[Any], np.ndarray]
     """What networks see of an observation."""
+    limit: int | None = None
+    """After how many steps the environment itself cuts an episode off; None where it does not, or does not say."""
 
 
 def source_of(task: Any, **options: Any) -> EnvSource:
@@ -187,9 +189,23 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             trace["rewards"].shape[1],
             digest(trace) if digest(trace) == digest(again) else "vary",
         )
+        limit = _limit(env)
     finally:
         env.close()
-    return OpenedEnv(facts, source, features, see)
+    return OpenedEnv(facts, source, features, see, limit)
+
+
+def _limit(env: Any) -> int | None:
+    """The least of what its spec, a ``TimeLimit`` around it, or a model behind it says of the length of episodes."""
+    spec, layer = getattr(env, "spec", None), env
+    said = [getattr(spec, "max_episode_steps", None)]
+    while layer is not None:
+        said.append(getattr(layer, "_max_episode_steps", None))  # of gymnasium.wrappers.TimeLimit
+        inner = getattr(layer, "env", None)
+        if inner is None and type(layer).__module__.startswith("lexicone."):
+            said.append(getattr(layer, "max_steps", None))
+        layer = inner
+    return min((n for n in said if isinstance(n, int) and n > 0), default=None)
 
 
 @contextmanager

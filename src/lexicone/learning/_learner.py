@@ -3,7 +3,8 @@
 A learner is a frozen dataclass: its fields are its settings, its methods the algorithm. `train` does the rest (seeds,
 the compiled loop, progress, history, checkpoints). To write your own, give it
 
-    batch, max_steps      fields: episodes per update, and the cap on an episode
+    batch, max_steps      fields: episodes per update, and the cap on an episode. Where that is None, the learner has a
+                          ``usual_steps``, and is given the environment's own limit, or these, before it begins
     traced                class attribute: names of fields that hold numbers one may sweep without compiling again
     init(problem, key)                    -> state: any pytree of arrays
     update(problem, state, key, share)    -> (state, metrics); share is the part of the training that is over, 0 to 1
@@ -50,6 +51,7 @@ __all__ = [
     "make_optimizer",
     "progress_metrics",
     "with_arrays",
+    "with_cap",
 ]
 
 Activation = Literal["relu", "tanh"]
@@ -70,8 +72,8 @@ class AnyLearner(Protocol):
         ...
 
     @property
-    def max_steps(self) -> int:
-        """The cap on an episode."""
+    def max_steps(self) -> int | None:
+        """The cap on an episode; None for the environment's own, or the learner's usual one."""
         ...
 
     def init(self, problem: Problem, key: Any) -> Any:
@@ -154,6 +156,13 @@ def as_pytree(learner: Any) -> None:
         return again
 
     jax.tree_util.register_pytree_node(kind, flatten, unflatten)
+
+
+def with_cap(learner: Any, limit: int | None = None) -> Any:
+    """The learner with a cap on episodes: its own setting, else ``limit``, else what is usual for it."""
+    if learner.max_steps is not None:
+        return learner
+    return dataclasses.replace(learner, max_steps=limit or learner.usual_steps)
 
 
 def with_arrays(learners: Sequence[Any], dtype: Any) -> Any:

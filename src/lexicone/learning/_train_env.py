@@ -6,6 +6,7 @@ episode begins with ``reset(seed=…)``. Seeds and actions come from the key, th
 update, so a run depends on its key and number alone, as far as ``reset(seed=…)`` settles what an environment does.
 """
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
@@ -17,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from lexicone.learning._environments import Env, OpenedEnv, copies, open_task
 from lexicone.learning._episodes import Episodes
-from lexicone.learning._learner import EnvLearner
+from lexicone.learning._learner import EnvLearner, with_cap
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._plan import Plan, key_numbers
 from lexicone.learning._play import Played, play
@@ -41,6 +42,9 @@ def train_in_env(
     if plan.snapshots:
         raise ValueError("snapshots: only a model's policies can be kept along the way")
     opened = open_task(task, features, len(order))
+    unlimited = learner.max_steps is None and opened.limit is None
+    _check_limit(opened, learner.max_steps)
+    learner = with_cap(learner, opened.limit)
     problem = env_problem(opened.facts.sizes, order)
     traced = jax.tree.map(lambda number: jnp.asarray(float(number), float), learner)
     keys = run_keys(plan.key, plan.seeds, 1)
@@ -63,9 +67,19 @@ def train_in_env(
     with copies(opened, learner.batch) as envs:
 
         def go_on(runs: Runs, until: int) -> Runs:
-            return _advance(opened, envs, traced, problem, keys, runs, until, plan)
+            return _advance(opened, envs, traced, problem, keys, runs, until, plan, unlimited)
 
         return result(run_to_end(runs, go_on, result, plan))
+
+
+def _check_limit(opened: OpenedEnv, cap: int | None) -> None:
+    """Say so if episodes are cut off before the environment does it."""
+    if cap is not None and opened.limit is not None and cap < opened.limit:
+        warnings.warn(
+            f"max_steps: {opened.facts.environment} has episodes of up to {opened.limit} steps; the learner's setting "
+            f"cuts them off after {cap}",
+            stacklevel=4,
+        )
 
 
 def _begin(learner: EnvLearner, problem: Problem, keys: Any, rows: int) -> Runs:
@@ -95,9 +109,22 @@ def _advance(
     runs: Runs,
     until: int,
     plan: Plan,
+    unlimited: bool,
 ) -> Runs:
-    """Updates until ``runs.update`` reaches ``until``; in each, one run after another."""
-    done = int(runs.update)
+    """Updates until ``runs.update`` reaches ``until``; in each, one run after another.
+
+    Args:
+        opened: what is known of the environment.
+        envs: copies of it, one for each episode of a batch.
+        learner: with a cap on episodes.
+        problem: sizes and thresholds.
+        keys: of each run.
+        runs: what is done so far.
+        until: after how many updates to stop.
+        plan: how long the whole training is.
+        unlimited: whether nobody has set that cap; then an episode that it cuts off is reported.
+    """
+    done, cap = int(runs.update), cast(int, learner.max_steps)
     states = [
         jax.tree.map(lambda leaf, i=i: jnp.asarray(np.asarray(leaf)[i]), runs.states)
         for i in range(len(keys))
@@ -108,16 +135,24 @@ def _advance(
             key, action_key, seeds = _seed_episodes(keys[i], update, len(envs))
             choose = partial(_sample, learner, state, key, action_key)
             where = f" of update {update + 1}, run {i}"
-            played = play(
-                opened, envs, choose, np.asarray(seeds).tolist(), learner.max_steps, where
-            )
-            padded = _pad(played, learner.max_steps)
+            played = play(opened, envs, choose, np.asarray(seeds).tolist(), cap, where)
+            if unlimited and len(played.alive) == cap:
+                _tell_cut(opened, cap)
+            padded = _pad(played, cap)
             states[i], metrics = learn_from(
                 learner, problem, state, padded, key, update, plan.updates
             )
             for name, value in metrics.items():
                 log[name][update // plan.every, i] += np.asarray(value)
     return Runs(jnp.int32(until), _stack(states), log, runs.snapshots)
+
+
+def _tell_cut(opened: OpenedEnv, cap: int) -> None:
+    warnings.warn(
+        f"max_steps: {opened.facts.environment} states no limit, and some of its episodes are cut off after {cap} "
+        "steps, which is the learner's default; set max_steps to allow more",
+        stacklevel=2,
+    )
 
 
 def _sample(

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from lexicone.learning._episodes import RUNS
-from lexicone.learning._learner import Learner, check_learner, with_arrays
+from lexicone.learning._learner import Learner, check_learner, with_arrays, with_cap
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._plan import Plan, key_numbers
 from lexicone.learning._problem import OWN_THRESHOLDS, Problem, check_features, model_problem
@@ -28,9 +28,9 @@ def check_variants(
     """Orders and learners that fit the task, and that one program serves."""
     if not variants:
         raise ValueError("variants: need at least one")
-    checked = [(as_order(order, task.num_objectives), learner) for order, learner in variants]
-    for _, learner in checked:
+    for _, learner in variants:
         check_learner(learner, "update")
+    checked = [(as_order(order, task.num_objectives), with_cap(each)) for order, each in variants]
     forms = {jax.tree.structure(learner) for _, learner in checked}
     if len(forms) > 1:
         traced = checked[0][1].traced

@@ -109,8 +109,8 @@ class ActorCritic:
     critic_rate: float = number(1e-2)
     batch: int = 64
     """Episodes per update."""
-    max_steps: int = 100
-    """Episodes are cut off after so many steps."""
+    max_steps: int | None = None
+    """Episodes are cut off after so many steps. None: where the environment itself does, else after 100."""
     hidden: tuple[int, ...] = (128,)
     """Sizes of the policy's hidden layers; none make it a table."""
     critic_hidden: tuple[int, ...] | None = None
@@ -145,6 +145,7 @@ class ActorCritic:
     multiplier_rate: float = number(0.05)
     """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
 
+    usual_steps: ClassVar[int] = 100
     traced: ClassVar[tuple[str, ...]] = (
         "delta",
         "gamma",
@@ -218,7 +219,7 @@ class ActorCritic:
             jnp.exp(log_policy(state.policy, problem.features)),
             key,
             episodes=self.batch,
-            max_steps=self.max_steps,
+            max_steps=self.max_steps or self.usual_steps,
         )
         return self.learn(problem, state, episodes, key, share)
 

@@ -70,8 +70,8 @@ class Reinforce:
     learning_rate: float = number(1e-2)
     batch: int = 1
     """Episodes per update. F and the gradients are means over them."""
-    max_steps: int = 200
-    """Episodes are cut off after so many steps."""
+    max_steps: int | None = None
+    """Episodes are cut off after so many steps. None: where the environment itself does, else after 200."""
     optimizer: Optimizer = "adam"
     hidden: tuple[int, ...] = (128,)
     """Sizes of the policy's hidden layers; none make it a table."""
@@ -99,6 +99,7 @@ class Reinforce:
     entropy: float = number(0.0)
     """Weight of the policy's entropy in every objective, falling to 0 in a straight line over the training."""
 
+    usual_steps: ClassVar[int] = 200
     traced: ClassVar[tuple[str, ...]] = (
         "delta",
         "gamma",
@@ -140,7 +141,7 @@ class Reinforce:
             jnp.exp(log_policy(state.policy, problem.features, self.temperature, masks)),
             episode_key,
             episodes=self.batch,
-            max_steps=self.max_steps,
+            max_steps=self.max_steps or self.usual_steps,
         )
         return self._learn_table(problem, state, episodes, masks, share)
 
@@ -192,7 +193,11 @@ class Reinforce:
             return jnp.exp(log_policy(state.policy, seen(states), self.temperature, masks)), masks
 
         episodes, masks = collect_with(
-            problem.model, act, episode_key, episodes=self.batch, max_steps=self.max_steps
+            problem.model,
+            act,
+            episode_key,
+            episodes=self.batch,
+            max_steps=self.max_steps or self.usual_steps,
         )
 
         def part(credit: Array, states: Array, actions: Array, masks: Any) -> PyTree:

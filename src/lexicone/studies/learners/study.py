@@ -21,6 +21,7 @@ from lexicone import __version__
 from lexicone._base.checks import check_range
 from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers
+from lexicone.learning._learner import with_cap
 from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train_many
 from lexicone.learning.algos._a2c import A2C
@@ -101,7 +102,7 @@ def _linear(task: LearningTask, study: Study) -> Variants:
 
 def _ours(kind: Callable[..., Any], task: LearningTask, **settings: Any) -> Any:
     learner = kind(criterion=task.criterion, **settings)
-    return dataclasses.replace(learner, max_steps=min(learner.max_steps, task.longest or 10**9))
+    return _within(learner, task)
 
 
 def _single(kind: Callable[..., Any], task: LearningTask, _: Study, **settings: Any) -> Variants:
@@ -109,8 +110,13 @@ def _single(kind: Callable[..., Any], task: LearningTask, _: Study, **settings: 
 
 
 def _literal(task: LearningTask, _: Study) -> Variants:
-    longest = min(task.literal.max_steps, task.longest or 10**9)
-    return [("", dataclasses.replace(task.literal, max_steps=longest))]
+    return [("", _within(task.literal, task))]
+
+
+def _within(learner: Any, task: LearningTask) -> Any:
+    """The learner with a cap on episodes that are no longer than the task's."""
+    learner = with_cap(learner)
+    return dataclasses.replace(learner, max_steps=min(learner.max_steps, task.longest or 10**9))
 
 
 LEARNER_RECIPES: dict[str, Callable[[LearningTask, Study], Variants]] = {
