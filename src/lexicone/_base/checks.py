@@ -6,6 +6,8 @@ from numbers import Integral, Real
 from typing import Any
 
 __all__ = [
+    "LARGEST_GAMMA",
+    "check_gamma",
     "check_kind",
     "check_probability",
     "check_range",
@@ -13,6 +15,9 @@ __all__ = [
     "check_whole",
     "is_number",
 ]
+
+LARGEST_GAMMA = 1 - 1e-9
+"""Below 1."""
 
 
 def is_number(value: Any) -> bool:
@@ -40,6 +45,18 @@ def check_probability(name: str, value: Any) -> None:
     """A ValueError unless it is a number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name}: must be a probability, got {value}")
+
+
+def check_gamma(gamma: Any, *, above: bool = False) -> None:
+    """A ValueError unless it is a discount: from 0 (with ``above`` not 0) to `LARGEST_GAMMA`, or 1.
+
+    Between them 1 − γ is as small as the error of a linear program, and a sum over 1/(1 − γ) steps loses its digits.
+    """
+    check_range("gamma", gamma, 0, 1, above=above)
+    if LARGEST_GAMMA < gamma < 1:
+        raise ValueError(
+            f"gamma: {float(gamma)!r} is too near to 1; the largest below 1 that is served is {LARGEST_GAMMA!r}"
+        )
 
 
 def check_seed(seed: Any) -> None:

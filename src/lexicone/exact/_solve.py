@@ -29,6 +29,8 @@ Method = Literal["auto", "lp", "columns"]
 
 PROGRAM_STATES = 150
 """``method="auto"`` takes the linear program as a whole up to here, column generation above."""
+PROGRAM_GAMMA = 1 - 1e-8
+"""The largest discount below 1 for the linear program."""
 _DROWNS = 1e3  # how much larger than the optimum's values rewards may be
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
@@ -133,7 +135,8 @@ def _stochastic(
     progress: Callable[[str], None] | None,
 ) -> Solution:
     if method == "auto":
-        method = "lp" if pairs.num_states <= PROGRAM_STATES else "columns"
+        small = pairs.num_states <= PROGRAM_STATES and not _too_near_one(pairs.gamma)
+        method = "lp" if small else "columns"
     found = solve_stages(
         pairs,
         _scaled_thresholds(report),
@@ -194,6 +197,11 @@ def _deterministic_parts(policy: Float[np.ndarray, "S A"]) -> list[Int[np.ndarra
     return parts
 
 
+def _too_near_one(gamma: float) -> bool:
+    """Whether 1 − γ is lost in the errors that a linear program allows."""
+    return PROGRAM_GAMMA < gamma < 1
+
+
 def _check(
     mdp: MDP,
     order: Order,
@@ -213,5 +221,9 @@ def _check(
         )
     check_kind("policies", policies, get_args(Policies))
     check_kind("method", method, get_args(Method))
+    if method == "lp" and _too_near_one(gamma):
+        raise ValueError(
+            f'gamma: {gamma!r} is too near to 1 for method="lp", which takes at most {PROGRAM_GAMMA!r}; "columns" serves it'
+        )
     check_range("tolerance", tolerance, 0, above=True)
     check_range("time_limit", time_limit, 0, above=True)

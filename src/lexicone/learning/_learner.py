@@ -218,7 +218,11 @@ def progress_metrics(
         "returns": jnp.mean(returns, axis=0),
         "satisfied": jnp.mean(met.astype(dtype), axis=0),
         "improved": jax.nn.one_hot(direction.objective, returns.shape[1], dtype=dtype),
-        "found": (direction.reason == Reason.FOUND).astype(dtype),
+        "found": jnp.where(
+            direction.reason == Reason.NOT_FINITE,
+            jnp.nan,  # the training stops here
+            (direction.reason == Reason.FOUND).astype(dtype),
+        ),
         "cosines": pair_cosines(products).astype(dtype),
         "terminated": jnp.mean(episodes.terminated.astype(dtype)),
         "steps": episodes.steps.astype(dtype),

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from lexicone._base.progress import progress_bars
+from lexicone.learning._overflow import first_loss, lost_seeds
 from lexicone.learning._plan import Plan
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._runs import Runs
@@ -27,9 +28,10 @@ def run_to_end(
     result: Callable[[Runs], TrainingResult],
     plan: Plan,
 ) -> Runs:
-    """All updates that are left, in one piece or with looks and checkpoints on the way.
+    """All updates that are left, in pieces, with looks and checkpoints between them.
 
-    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as.
+    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as. A ValueError
+    where numbers are lost; the checkpoint then holds all updates before.
     """
     path, wanted = plan.checkpoint, result(runs)
     if path is not None:
@@ -41,10 +43,16 @@ def run_to_end(
         if path is not None:
             result(runs).save(path)
 
-    if path is None and not plan.progress:
-        return jax.block_until_ready(go_on(runs, plan.updates))
+    def go_on_with_numbers(runs: Runs, until: int) -> Runs:
+        after = jax.block_until_ready(go_on(runs, until))
+        if lost_seeds(runs, after).any():
+            good, what = first_loss(runs, until, go_on, plan.every, wanted.order)
+            save(good)
+            raise ValueError(what)
+        return after
+
     with _bar(plan, wanted.order) as show:
-        return _in_pieces(runs, plan.updates, go_on, save, show)
+        return _in_pieces(runs, plan.updates, go_on_with_numbers, save, show)
 
 
 def _in_pieces(
@@ -59,7 +67,7 @@ def _in_pieces(
     piece, saved, compiled = 1, time.monotonic(), False
     while done < total:
         begin = time.monotonic()
-        runs = jax.block_until_ready(go_on(runs, min(done + piece, total)))
+        runs = go_on(runs, min(done + piece, total))
         seconds = time.monotonic() - begin
         pace = _PIECE_SECONDS / max(seconds, 1e-3) if compiled else 8.0  # the first was compilation
         piece, compiled = max(1, round(piece * min(8.0, pace))), True

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone.learning._environments import Env, OpenedEnv, check_finite, read_reward, read_row
+from lexicone.learning._overflow import largest_reward
 
 __all__ = ["Played", "play"]
 
@@ -51,6 +52,7 @@ def play(
         rows[n] = read_row(opened, envs[n].reset(seed=int(seed))[0])
     check_finite("observation", rows, facts.environment, 0, where)
     seen, action, reward, alive = [rows.copy()], [], [], []
+    most = largest_reward(rows.dtype, max_steps)
     for time in range(max_steps):
         chosen = choose(rows, time)
         paid = np.zeros((count, facts.objectives))
@@ -63,9 +65,20 @@ def play(
             going[n] = not (ended or cut)
         check_finite("observation", rows, facts.environment, time + 1, where)
         check_finite("reward", paid, facts.environment, time + 1, where)
+        _check_size(paid, most, facts.environment, where)
         seen.append(rows.copy())
         action.append(np.where(alive[-1], chosen, 0))
         reward.append(paid)
         if not going.any():
             break
     return Played(np.stack(seen), np.stack(action), np.stack(reward), np.stack(alive), terminated)
+
+
+def _check_size(paid: np.ndarray, most: float, name: str, where: str) -> None:
+    """A ValueError for the first reward that is too large to be learned from."""
+    if np.abs(paid).max() > most:
+        n, k = map(int, np.argwhere(np.abs(paid) > most)[0])
+        raise ValueError(
+            f"task: {name} paid {paid[n, k]:.3g} of objective {k + 1} in episode {n}{where}; learners with "
+            f"{np.finfo(jnp.zeros(()).dtype).bits} bits and such long episodes take at most {most:.3g} in a step"
+        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,7 @@ from jaxtyping import Array, Int
 from lexicone.learning._episodes import RUNS
 from lexicone.learning._learner import Learner, check_learner, with_arrays, with_cap
 from lexicone.learning._outer_loop import run_to_end
+from lexicone.learning._overflow import check_pay
 from lexicone.learning._plan import Plan, key_numbers
 from lexicone.learning._problem import OWN_THRESHOLDS, Problem, check_features, model_problem
 from lexicone.learning._result_model import Trained
@@ -47,6 +48,8 @@ def train_on_model(
     of_each_run = [variant for variant in variants for _ in range(plan.seeds)]
     problem = model_problem(task, features, variants[0][0])
     dtype = problem.model.reward.dtype
+    for _, learner in variants:
+        check_pay(problem.scale, cast(int, learner.max_steps), dtype, task.objective_labels)
     thresholds = np.array([order.thresholds for order, _ in of_each_run])
     problem = problem._replace(thresholds=jnp.asarray(thresholds, dtype))
     learners = with_arrays([learner for _, learner in of_each_run], dtype)

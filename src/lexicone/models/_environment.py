@@ -58,7 +58,15 @@ class Step(NamedTuple):
 
 
 def environment(mdp: MDP) -> Environment:
-    """Put an `MDP` on the device."""
+    """Put an `MDP` on the device; a ValueError if its precision cannot hold the rewards."""
+    dtype = jnp.zeros(()).dtype
+    largest = np.abs(mdp.reward).max(axis=(0, 1, 2))
+    if (largest > jnp.finfo(dtype).max).any():
+        k = int(np.argmax(largest))
+        raise ValueError(
+            f"mdp: pays up to {largest[k]:.3g} of {mdp.objective_labels[k]}; {jnp.finfo(dtype).bits} bits hold at most "
+            f"{jnp.finfo(dtype).max:.3g} (JAX_ENABLE_X64=1 computes with 64)"
+        )
     return Environment(
         jnp.asarray(mdp.next_state),
         jnp.asarray(cumulative_shares(mdp.probability)),

@@ -9,13 +9,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
+from lexicone._base.checks import check_gamma
 from lexicone.models._arrays import SUM_TOLERANCE, as_array, read_only, scale_to_one
 from lexicone.models._defects import find_defects
 from lexicone.models._layout import Layout
@@ -300,5 +300,4 @@ def check_model(mdp: Any, gamma: Any = 1.0) -> None:
     """What everything that computes with a model asks of it and of the discount."""
     if not isinstance(mdp, MDP):
         raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
-    if not isinstance(gamma, Real) or not 0 <= float(gamma) <= 1:
-        raise ValueError(f"gamma: must be between 0 and 1, got {gamma!r}")
+    check_gamma(gamma)

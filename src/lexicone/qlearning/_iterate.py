@@ -14,7 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_gamma, check_range
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -185,7 +185,7 @@ def check_task(mdp: MDP, order: Order, rule: Rule | str, gamma: float) -> tuple[
         raise ValueError(
             f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
         )
-    check_range("gamma", gamma, 0, 1)
+    check_gamma(gamma)
     rule.check_actions(mdp.num_actions)
     return rule, rule.numbers(order)
 

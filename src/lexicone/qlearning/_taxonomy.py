@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_gamma, check_range
 from lexicone.models._mdp import MDP
 from lexicone.models._reachability import steps_from
 from lexicone.order import Order
@@ -84,7 +84,7 @@ def classify(
         raise ValueError(
             f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
         )
-    check_range("gamma", gamma, 0, 1, above=True)
+    check_gamma(gamma, above=True)
     if horizon is not None:
         check_range("horizon", horizon, 1)
     endless, ending = _extremes(mdp, gamma, horizon or _horizon(mdp, gamma))
