@@ -203,3 +203,20 @@ def test_models_and_tasks_do_not_import_jax() -> None:
         "sys.exit('jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_read_only_view_does_not_let_the_caller_change_the_model():
+    base = np.ones((1, 1, 1, 1))
+    view = base[:]
+    view.flags.writeable = False
+    tables = {
+        "next_state": [[[0]]],
+        "probability": [[[1.0]]],
+        "initial": [1.0],
+        "terminal": [False],
+    }
+    mdp = MDP(**tables, reward=view)
+    base[:] = np.nan
+    assert mdp.reward.tolist() == [[[[1.0]]]]
+    shared = MDP(**tables, reward=mdp.reward)  # nobody can write to that
+    assert shared.reward is mdp.reward or np.shares_memory(shared.reward, mdp.reward)

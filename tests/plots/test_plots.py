@@ -225,3 +225,32 @@ def test_models_without_a_map_are_graphs():
         plots.draw_maze(mdp)
     big = plots.draw_model(tasks.garnet(500))
     assert "more states not shown" in big.axes[0].get_title()
+
+
+@pytest.mark.parametrize("count", [1, 4, 9])
+def test_every_learner_is_drawn(count):
+    episodes, share = np.arange(1, 4), np.full((2, 3), 0.5)
+    curves = {f"learner {i}": (episodes, share) for i in range(count)}
+    assert legend(plots.over_training({"task": curves}).axes[0]) == list(curves)
+    shares = dict.fromkeys(curves, (episodes, share.T))
+    spans = {name: np.full((3, 2), 0.5) for name in curves}
+    assert legend(plots.by_delta(shares, spans, "title").axes[0]) == list(curves)
+    assert len(plots.over_seeds(curves, "rate", "title").axes) == count
+    assert all(axes.lines for axes in plots.over_seeds(curves, "rate", "title").axes)
+    rates = dict.fromkeys(curves, share[0])
+    assert legend(plots.one_seed(episodes, rates, "title").axes[0]) == list(curves)
+    assert len(plots.leaf_probabilities({"panel": curves}, {}, "title").axes[0].lines) == count
+
+
+def test_a_history_says_what_the_learner_does_not_report():
+    """As the learner in the documentation, which logs neither which objective is improved nor how often it ends."""
+    found = {"episodes": np.arange(1, 6), "returns": np.zeros((2, 5, 2))}
+    order = Order([0.5])
+    figure = plots.history({**found, "satisfied": np.ones((2, 5, 1))}, order, "title")
+    says = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert says == [[], [], [], ["the learner does not\nreport 'improved'"]]
+    assert len(figure.axes[2].lines) == 3
+    bare = plots.history(
+        {"episodes": found["episodes"], "returns": np.zeros((2, 5))}, order, "title"
+    )
+    assert all(axes.texts for axes in bare.axes)

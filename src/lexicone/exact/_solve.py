@@ -223,7 +223,8 @@ def _check(
     check_kind("method", method, get_args(Method))
     if method == "lp" and _too_near_one(gamma):
         raise ValueError(
-            f'gamma: {gamma!r} is too near to 1 for method="lp", which takes at most {PROGRAM_GAMMA!r}; "columns" serves it'
+            f'gamma: {gamma!r} is too near to 1 for method="lp", which takes at most {PROGRAM_GAMMA!r}; '
+            '"columns" serves it'
         )
     check_range("tolerance", tolerance, 0, above=True)
     check_range("time_limit", time_limit, 0, above=True)

@@ -80,7 +80,7 @@ def check_features(task: MDP, features: Any) -> Float[np.ndarray, "S D"] | None:
     if features is None:
         return None
     try:
-        rows = np.asarray(features, dtype=float)
+        rows = np.array(features, dtype=float)  # a copy, which the caller cannot change
     except (TypeError, ValueError):
         raise ValueError(
             f"features: expected numbers of shape [{task.num_states}, D], got {features!r}"

@@ -37,9 +37,20 @@ def read_only(name: str, data: Any, dtype: type) -> np.ndarray:
         for extreme in (int(given.min()), int(given.max())):
             if not limits.min <= extreme <= limits.max:
                 raise ValueError(f"{name}: {extreme} does not fit into 32 bits")
-    array = np.array(given, dtype=dtype, order="C", copy=True if given.flags.writeable else None)
+    array = np.array(given, dtype=dtype, order="C", copy=None if _is_frozen(given) else True)
     array.flags.writeable = False
     return array
+
+
+def _is_frozen(array: np.ndarray) -> bool:
+    """Whether nobody can write to its memory: neither to it nor to an array that it is a view of."""
+    while not array.flags.writeable:
+        if array.base is None:
+            return True
+        if not isinstance(array.base, np.ndarray):
+            return False  # memory of another library
+        array = array.base
+    return False
 
 
 def scale_to_one(table: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Figures of the study of learners: success over training, learner × task, and success by Δ."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
@@ -10,25 +11,26 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE
+from lexicone.plots._style import COLORS, INK, STYLE
 
 __all__ = ["by_delta", "heat_table", "over_training"]
 
 _SHADES = LinearSegmentedColormap.from_list("success", ["#f6d5cf", "#fbf5e6", "#bcd9f0"])
 _MISSING = "#f2f2f2"
-_LINES = (PRIMARY, SECONDARY)
 
 
 def over_training(
     panels: Mapping[str, Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]]],
     ylabel: str = "successful episodes",
 ) -> Figure:
-    """One panel per task, up to two learners in each: every seed a thin line, their mean a thick one."""
+    """One panel per task, all its learners in it: every seed a thin line, their mean a thick one."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.2 * len(panels), 3.3), layout="constrained")
         drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
         for axes, (title, curves) in zip(drawn, panels.items(), strict=True):
-            for color, (label, (episodes, share)) in zip(_LINES, curves.items(), strict=False):
+            for color, (label, (episodes, share)) in zip(
+                cycle(COLORS), curves.items(), strict=False
+            ):
                 axes.plot(episodes, share.T, color=color, lw=0.6, alpha=0.35)
                 axes.plot(episodes, share.mean(axis=0), color=color, lw=2.4, label=label)
             last = max(np.max(episodes) for episodes, _ in curves.values())
@@ -87,7 +89,8 @@ def by_delta(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.0), layout="constrained")
         axes = figure.subplots()
-        for color, (label, (degrees, rates)) in zip(_LINES[::-1], curves.items(), strict=False):
+        colors = cycle((COLORS[1], COLORS[0], *COLORS[2:]))
+        for color, (label, (degrees, rates)) in zip(colors, curves.items(), strict=False):
             mean = rates.mean(axis=1)
             axes.plot(degrees, rates, color=color, lw=0.6, alpha=0.4)
             around = np.abs(intervals[label].T - mean)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from lexicone._base.files import write_atomically
 
-__all__ = ["GREY", "INK", "PRIMARY", "SECONDARY", "STYLE", "THRESHOLD", "save"]
+__all__ = ["COLORS", "GREY", "INK", "PRIMARY", "SECONDARY", "STYLE", "THRESHOLD", "save"]
 
 PRIMARY, SECONDARY, THRESHOLD, INK = "#c0392b", "#2463a8", "#e0a800", "#222222"
 STYLE: Any = {  # for mpl.rc_context
@@ -22,6 +22,8 @@ STYLE: Any = {  # for mpl.rc_context
     "svg.hashsalt": "lexicone",  # the same figure gives the same file
 }
 GREY = "#ececec"
+COLORS = (PRIMARY, SECONDARY, "#2e8b57", "#8d7fb8", "#e08e00", "#5d6d7e")
+"""Of lines, from the first again where there are more."""
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:

@@ -1,6 +1,7 @@
 """Figures of training: satisfaction over episodes, of one seed and of many; the probability of an end."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
@@ -11,11 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from lexicone.order import Order
-from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE
+from lexicone.plots._style import COLORS, INK, STYLE
 
 __all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
 
-_COLORS = (PRIMARY, SECONDARY, "#2e8b57", "#8d7fb8", "#e08e00", "#5d6d7e")
 _thousands = FuncFormatter(lambda x, _: f"{x:,.0f}")
 
 
@@ -24,7 +24,7 @@ def one_seed(episodes: Any, rates: Mapping[str, Float[np.ndarray, " P"]], title:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 2.9), layout="constrained")
         axes = figure.subplots()
-        for color, (label, rate) in zip(_COLORS, rates.items(), strict=False):
+        for color, (label, rate) in zip(cycle(COLORS), rates.items(), strict=False):
             axes.plot(episodes, rate, color=color, lw=1.5, label=label)
         _share_axes(axes, episodes)
         axes.set_title(title, fontsize=9)
@@ -40,7 +40,7 @@ def over_seeds(
         figure = Figure(figsize=(3.6 * len(curves), 2.9), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(curves), sharey=True))
         for axes, color, (label, (episodes, rates)) in zip(
-            panels, _COLORS, curves.items(), strict=False
+            panels, cycle(COLORS), curves.items(), strict=False
         ):
             mean, spread = rates.mean(axis=0), 2 * rates.std(axis=0)
             axes.plot(episodes, rates.T, color=color, lw=0.5, alpha=0.35)
@@ -69,7 +69,7 @@ def leaf_probabilities(
         for axes, (name, curves) in zip(drawn, panels.items(), strict=True):
             last = 1.0
             for i, (label, (episodes, rates)) in enumerate(curves.items()):
-                style: dict[str, Any] = {"color": _COLORS[i], "label": label}
+                style: dict[str, Any] = {"color": COLORS[i % len(COLORS)], "label": label}
                 # Curves that coincide stay visible: the first is the widest.
                 style["lw"] = 1.2 + 0.7 * (len(curves) - 1 - i)
                 axes.plot(episodes, rates.mean(axis=0), **style)
@@ -86,23 +86,26 @@ def leaf_probabilities(
 
 
 def history(found: Mapping[str, np.ndarray], order: Order, title: str) -> Figure:
-    """Returns and satisfaction while training, every seed drawn, smoothed over a fiftieth of the training."""
+    """Returns and satisfaction while training, every seed drawn, smoothed over a fiftieth of the training.
+
+    Where a learner does not report one of them, for all K objectives, its panels say so.
+    """
     count = len(order)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
         grid = figure.subplots(2, count, sharex=True, squeeze=False)
         width = max(1, len(found["episodes"]) // 50)
         for k, label in enumerate(order.labels):
-            color = _COLORS[k % len(_COLORS)]
+            color = COLORS[k % len(COLORS)]
             top, bottom = grid[0, k], grid[1, k]
-            _draw_seeds(top, found["episodes"], found["returns"][..., k], width, color)
+            _draw_seeds(top, found, "returns", k, width, color)
             top.set_title(label, fontsize=9)
             if k < count - 1:
                 top.axhline(order.thresholds[k], color=INK, lw=0.8, ls="--")
-                _draw_seeds(bottom, found["episodes"], found["satisfied"][..., k], width, color)
+                _draw_seeds(bottom, found, "satisfied", k, width, color)
                 bottom.set_ylabel("episodes that meet it")
             else:
-                _draw_seeds(bottom, found["episodes"], found["improved"][..., k], width, color)
+                _draw_seeds(bottom, found, "improved", k, width, color)
                 bottom.set_ylabel("updates that improve it")
             _share_axes(bottom, found["episodes"])
         grid[0, 0].set_ylabel("return")
@@ -110,7 +113,15 @@ def history(found: Mapping[str, np.ndarray], order: Order, title: str) -> Figure
     return figure
 
 
-def _draw_seeds(axes: Axes, episodes: Any, rows: np.ndarray, width: int, color: str) -> None:
+def _draw_seeds(
+    axes: Axes, found: Mapping[str, np.ndarray], name: str, k: int, width: int, color: str
+) -> None:
+    table, episodes = np.asarray(found.get(name, np.empty(0))), found["episodes"]
+    if table.ndim != 3 or k >= table.shape[2]:
+        says = f"the learner does not\nreport {name!r}"
+        axes.text(0.5, 0.5, says, transform=axes.transAxes, ha="center", va="center", fontsize=8)
+        return
+    rows = table[..., k]
     kernel = np.ones(width) / width
     smooth = np.array([np.convolve(row, kernel, mode="valid") for row in rows])
     at = np.asarray(episodes)[width - 1 :]
