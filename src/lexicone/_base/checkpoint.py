@@ -36,16 +36,17 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], Any]:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, MemoryError) as error:
         raise ValueError(f"path: {name!r} is cut short or is no checkpoint ({error})") from None
     if _FORMAT not in header:
         raise ValueError(f"path: {name!r} was not written by lexicone, or by another version")
     try:
         written = json.loads(header[_FORMAT])
         facts, expected = written["facts"], written["digest"]
-    except (ValueError, TypeError, KeyError):
-        facts, expected = None, None
-    if digest(arrays, facts) != expected:
+        intact = digest(arrays, facts) == expected
+    except (ValueError, TypeError, KeyError, RecursionError):
+        facts, intact = None, False
+    if not intact:
         raise ValueError(f"path: {name!r} was changed after it was written")
     return arrays, facts
 

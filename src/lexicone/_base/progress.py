@@ -10,6 +10,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from lexicone._base.console import make_console
+
 __all__ = ["progress_bars"]
 
 
@@ -21,12 +23,12 @@ def progress_bars(
     Narrow enough for a line of values as the description. ``transient`` bars leave nothing behind.
     """
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=console,
+        console=console or make_console(),
         transient=transient,
         refresh_per_second=refresh_per_second,
     )

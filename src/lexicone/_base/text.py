@@ -30,6 +30,6 @@ def read_assignment(given: str) -> tuple[str, Any] | None:
         return None
     try:
         value = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         value = text
     return name.replace("-", "_"), value

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from lexicone._base.console import make_console
 from lexicone._base.text import plain_numbers
 from lexicone.cli._options import build, check_folder
 
@@ -47,7 +48,7 @@ class Pareto:
         check_folder(self.out)
         mdp = build(self.task, self.set)
         options: dict[str, Any] = {"policies": self.policies, "points": self.points}
-        with Console(stderr=True).status("computing the front …") as status:
+        with make_console(stderr=True).status("computing the front …") as status:
 
             def progress(line: str) -> None:
                 status.update(f"computing the front … {line}")

@@ -15,6 +15,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, subcommand
 
 from lexicone import __version__
+from lexicone._base.console import make_console, write_any_text
 from lexicone.cli._ascent import Figure, Maximize, ReproduceLpa
 from lexicone.cli._compare import Augment, Compare
 from lexicone.cli._experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
@@ -99,6 +100,7 @@ _LEARNERS = (Train, Evaluate, CompareLearners, ReproduceExp1, ReproduceExp2, Rep
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line; a user's mistake ends with one line and exit code 2."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    write_any_text()
     if arguments == ["--version"]:
         print(f"lexicone {__version__}")
         return
@@ -111,7 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = _say
     try:
         with _precision_for(command):
-            command.run(Console())
+            command.run(make_console())
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
         sys.stderr.close()
     except (ValueError, OSError, ImportError) as error:

@@ -80,7 +80,7 @@ def _read_options(task: Task, options: tuple[str, ...]) -> dict[str, Any]:
 
 def _read_drawing(file: Path) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"maze: cannot read {str(file)!r}: {error.strerror}") from None
     except UnicodeDecodeError:

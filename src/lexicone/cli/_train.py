@@ -116,6 +116,8 @@ class Evaluate:
     """Take the most probable action instead of sampling; where nothing rewards speed, that can loop."""
     seed: int = 0
     """Of the evaluation."""
+    task: str | None = None
+    """The id of the environment, where it is MODULE:NAME: a file may not ask for a module to be imported."""
     json: bool = False
     """Print JSON instead of a table."""
 
@@ -124,7 +126,8 @@ class Evaluate:
         check_range("--episodes", self.episodes, 1)
         from lexicone.learning._saved import load
 
-        trained = load(self.path / _FILE if self.path.is_dir() else self.path)
+        file = self.path / _FILE if self.path.is_dir() else self.path
+        trained = load(file, task=self.task)
         results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
         if self.json:
             print(json.dumps(results, indent=2))

@@ -26,6 +26,7 @@ __all__ = [
     "UnknownEnvironment",
     "check_finite",
     "copies",
+    "imports_a_module",
     "open_env",
     "open_task",
     "read_reward",
@@ -138,6 +139,11 @@ def source_of(task: Any, **options: Any) -> EnvSource:
             ) from None
 
     return EnvSource(copy)
+
+
+def imports_a_module(name: str) -> bool:
+    """Whether Gymnasium would import a module for an environment of this id, such as ``"module:Name-v0"``."""
+    return ":" in str(name)
 
 
 def open_task(task: Any, features: Any, objectives: int) -> OpenedEnv:

@@ -17,6 +17,7 @@ from lexicone.models._environment import Environment, draw_index
 
 __all__ = [
     "RUNS",
+    "SMALL_TABLE",
     "Episodes",
     "collect",
     "collect_with",
@@ -26,7 +27,7 @@ __all__ = [
     "visits",
 ]
 
-_SMALL_TABLE = 4096  # up to so many entries a product with zeros and ones is faster than sums
+SMALL_TABLE = 4096  # up to so many entries a product with zeros and ones is faster than sums
 _BLOCK = 32  # steps
 
 RUNS = "runs"
@@ -151,7 +152,7 @@ def spread_credit(
     credit = jnp.where(episodes.alive[..., None], credit, 0.0)
     index = (episodes.state * num_actions + episodes.action).reshape(-1)
     flat = credit.reshape(-1, credit.shape[-1])
-    if size <= _SMALL_TABLE:
+    if size <= SMALL_TABLE:
         totals = flat.T @ jax.nn.one_hot(index, size, dtype=flat.dtype)
     else:
         totals = jnp.zeros((flat.shape[1], size), flat.dtype).at[:, index].add(flat.T)

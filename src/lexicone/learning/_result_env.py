@@ -78,6 +78,12 @@ class TrainedEnv(TrainingResult):
         if self.known is not None:
             return self.known
         facts = self.facts
+        if self.source is None and facts.environment_id is not None:
+            raise ValueError(
+                f"task: the file names the environment {facts.environment_id!r}, for which Python would import a "
+                f"module, and a file may not ask for that. If you trust it, give the id to load: "
+                f"task={facts.environment_id!r}"
+            )
         if self.source is None:
             raise ValueError(
                 f"task: {facts.environment} was given to train as a function or an environment; give it to load as task"

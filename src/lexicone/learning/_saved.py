@@ -17,7 +17,7 @@ import numpy as np
 
 from lexicone._base import checkpoint
 from lexicone._base.checks import check_whole
-from lexicone.learning._environments import EnvFacts, source_of
+from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
 from lexicone.learning._learner import AnyLearner
 from lexicone.learning._problem import Problem, check_features, env_problem, model_problem
 from lexicone.learning._result import TrainingResult
@@ -57,7 +57,8 @@ def load(
 
     For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
     is made again; any other one is needed as ``task`` before its policies can act, and so is the function
-    ``features`` if there was one.
+    ``features`` if there was one. A file may not ask for a module to be imported: an environment whose id is
+    ``"module:Name-v0"`` is made again only if that id is given as ``task``.
     """
     saved = _read(path)
     name, arrays, facts = saved
@@ -97,7 +98,8 @@ def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features:
     with _reading(saved.name, "an environment"):
         facts = EnvFacts(*(saved.facts[field] for field in EnvFacts._fields))
     source = None if task is None else source_of(task)
-    if source is None and facts.environment_id is not None:
+    named = facts.environment_id
+    if source is None and named is not None and not imports_a_module(named):
         source = source_of(facts.environment_id, **facts.environment_options)
     run = _read_runs(saved, shared["learner"], env_problem(facts.sizes, shared["order"]))
     trained = TrainedEnv(facts=facts, source=source, features=features, run=run, **shared)
@@ -177,8 +179,9 @@ def _read_runs(saved: SavedTraining, learner: AnyLearner, problem: Problem) -> R
         check_whole(seeds=facts["seeds"], updates=facts["updates"], every=facts["every"])
     seeds = facts["seeds"]
     shapes = jax.eval_shape(
-        jax.vmap(lambda key: learner.init(problem, key)),
-        jax.random.split(jax.random.key(0), seeds),
+        lambda: jax.vmap(lambda key: learner.init(problem, key))(
+            jax.random.split(jax.random.key(0), seeds)
+        )
     )
     leaves = []
     for key, leaf in named_leaves(Runs(jnp.int32(0), shapes, {}, jnp.zeros(0))):

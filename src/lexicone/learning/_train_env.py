@@ -25,6 +25,7 @@ from lexicone.learning._play import Played, play
 from lexicone.learning._problem import Problem, env_problem
 from lexicone.learning._random_bits import random_bits, uniforms
 from lexicone.learning._result_env import TrainedEnv
+from lexicone.learning._room import check_size
 from lexicone.learning._runs import Runs, run_keys
 from lexicone.models._environment import draw_index
 from lexicone.order import Order
@@ -47,6 +48,7 @@ def train_in_env(
     learner = with_cap(learner, opened.limit)
     problem = env_problem(opened.facts.sizes, order)
     traced = jax.tree.map(lambda number: jnp.asarray(float(number), float), learner)
+    check_size(learner, problem, plan)
     keys = run_keys(plan.key, plan.seeds, 1)
     runs = _begin(traced, problem, keys, plan.rows)
 

@@ -16,6 +16,7 @@ from lexicone.learning._overflow import check_pay
 from lexicone.learning._plan import Plan, key_numbers
 from lexicone.learning._problem import OWN_THRESHOLDS, Problem, check_features, model_problem
 from lexicone.learning._result_model import Trained
+from lexicone.learning._room import check_size
 from lexicone.learning._runs import Runs, run_keys, slice_runs
 from lexicone.models._mdp import MDP
 from lexicone.order import Order, as_order
@@ -45,11 +46,12 @@ def train_on_model(
 ) -> list[Trained]:
     """Train all variants at once, ``plan.seeds`` times each: runs of one variant come one after another."""
     features = check_features(task, features)
-    of_each_run = [variant for variant in variants for _ in range(plan.seeds)]
     problem = model_problem(task, features, variants[0][0])
     dtype = problem.model.reward.dtype
+    check_size(variants[0][1], problem, plan, len(variants))
     for _, learner in variants:
         check_pay(problem.scale, cast(int, learner.max_steps), dtype, task.objective_labels)
+    of_each_run = [variant for variant in variants for _ in range(plan.seeds)]
     thresholds = np.array([order.thresholds for order, _ in of_each_run])
     problem = problem._replace(thresholds=jnp.asarray(thresholds, dtype))
     learners = with_arrays([learner for _, learner in of_each_run], dtype)

@@ -115,6 +115,16 @@ def shares_of_time(chain: sparse.csr_array) -> Float[np.ndarray, " S"]:
 def _factorise(matrix: sparse.csr_array) -> Any:
     """LU factors of ``I − M``, whose rows the diagonal dominates: no pivots need to be sought."""
     size = len(matrix.indptr) - 1
+    try:
+        return _lu(matrix, size)
+    except RuntimeError:  # a diagonal of 0: what leaves a state is rounded away
+        raise ValueError(
+            "mdp: there are states that a policy leaves with so small a probability that 64 bits cannot tell it from "
+            "never (below 1e-16 a step); such values are not to be had"
+        ) from None
+
+
+def _lu(matrix: sparse.csr_array, size: int) -> Any:
     return sparse_linalg.splu(
         sparse.csc_array(sparse.eye_array(size) - matrix),
         permc_spec="MMD_AT_PLUS_A",

@@ -1,23 +1,24 @@
 """Models in npz files: plain arrays, no pickle.
 
-A file holds ``format``, the five tables, and where they are given ``state_names``, ``action_names``,
-``objective_names``, and a map as ``layout_rows``, ``layout_positions`` and ``layout_labels``.
+A file holds ``format``, a ``digest`` of all else (not in files of the first format), the five tables, and where they
+are given ``state_names``, ``action_names``, ``objective_names``, and a map as ``layout_rows``, ``layout_positions`` and
+``layout_labels``.
 """
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from lexicone._base.checkpoint import digest
 from lexicone._base.files import write_atomically
 from lexicone.models._layout import Layout
+from lexicone.models._npz import open_npz
 
 __all__ = ["NAMES", "TABLES", "read_fields", "write_fields"]
 
-_FORMAT = "lexicone-mdp-1"
+_FORMAT, _WITHOUT_DIGEST = "lexicone-mdp-2", "lexicone-mdp-1"
 TABLES = ("next_state", "probability", "reward", "initial", "terminal")
 NAMES = ("state_names", "action_names", "objective_names")
 _LAYOUT = ("layout_rows", "layout_positions")
@@ -25,7 +26,7 @@ _LAYOUT = ("layout_rows", "layout_positions")
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write a model's fields by their names. The file appears complete or not at all."""
-    arrays: dict[str, np.ndarray] = {"format": np.array(_FORMAT)}
+    arrays: dict[str, np.ndarray] = {}
     for name in TABLES:
         arrays[name] = fields[name]
     for name in NAMES:
@@ -37,23 +38,36 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
         arrays["layout_positions"] = layout.positions
         if layout.labels is not None:
             arrays["layout_labels"] = np.array(layout.labels, dtype=np.str_)
-    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    mark = {"format": np.array(_FORMAT), "digest": np.array(digest(arrays, _FORMAT))}
+    write_atomically(
+        path, lambda file: np.savez_compressed(file, allow_pickle=False, **mark, **arrays)
+    )
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `write_fields` wrote; a ValueError says what else the file is, or what it lacks."""
-    fields = _read_npz(path)
     name = os.fspath(path)
-    if str(fields.pop("format", "")) != _FORMAT:
-        raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
-    has_layout = any(key.startswith("layout_") for key in fields)
-    needed = (*TABLES, *_LAYOUT) if has_layout else TABLES
-    missing = [key for key in needed if key not in fields]
-    if missing:
-        raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
-    unknown = sorted(set(fields) - {*TABLES, *NAMES, *_LAYOUT, "layout_labels"})
-    if unknown:
-        raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
+    with open_npz(path) as file:
+        form = file.text("format")
+        if form not in (_FORMAT, _WITHOUT_DIGEST):
+            raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
+        listed = set(file.shapes) - {"format"}
+        known = {*TABLES, *NAMES, *_LAYOUT, "layout_labels"}
+        has_layout = any(key.startswith("layout_") for key in listed)
+        needed = (*TABLES, *_LAYOUT) if has_layout else TABLES
+        if form == _FORMAT:
+            known, needed = known | {"digest"}, (*needed, "digest")
+        missing = [key for key in needed if key not in listed]
+        if missing:
+            raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
+        unknown = sorted(listed - known)
+        if unknown:
+            raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
+        _check_shapes(name, file.shapes)
+        expected = file.text("digest") if form == _FORMAT else None
+        fields: dict[str, Any] = file.read(listed - {"digest"})
+    if expected is not None and digest(fields, form) != expected:
+        raise ValueError(f"path: {name!r} was changed after it was written")
     for key in NAMES:
         if key in fields:
             fields[key] = _texts(fields[key])
@@ -66,19 +80,22 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     return fields
 
 
+def _check_shapes(name: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """A ValueError if the tables cannot be of one model; before they are read, however large they claim to be."""
+    own = shapes["next_state"]
+    fits = (
+        len(own) == 3
+        and shapes["probability"] == own
+        and shapes["reward"][:3] == own
+        and len(shapes["reward"]) == 4
+        and shapes["initial"] == shapes["terminal"] == own[:1]
+    )
+    if not fits:
+        told = ", ".join(f"{key} {shapes[key]}" for key in TABLES)
+        raise ValueError(
+            f"path: {name!r} is not a saved MDP: its tables do not fit together ({told})"
+        )
+
+
 def _texts(array: np.ndarray) -> tuple[str, ...]:
     return tuple(np.atleast_1d(array).tolist())
-
-
-def _read_npz(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of an npz file; anything else is refused in one line."""
-    try:
-        with open(path, "rb") as file, zipfile.ZipFile(file):
-            pass
-        with np.load(path, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-    except FileNotFoundError:
-        raise FileNotFoundError(f"path: there is no file {os.fspath(path)!r}") from None
-    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-        message = f"path: {os.fspath(path)!r} is not a saved MDP: it is no npz file of plain arrays"
-        raise ValueError(message) from None

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from scipy import stats
 
 from lexicone._base.checks import check_range, check_whole
+from lexicone._base.memory import check_memory
 from lexicone.models._arrays import as_array
 from lexicone.models._environment import (
     Environment,
@@ -85,6 +86,9 @@ def simulate(
     check_whole(episodes=episodes, max_steps=max_steps)
     if not isinstance(seed, Integral | jax.Array):
         raise ValueError(f"seed: expected a whole number or a JAX key, got {seed!r}")
+    kept = max_steps if record else 1
+    needed = 8 * int(episodes) * (int(kept) + 4) * (mdp.num_objectives + 2)
+    check_memory("episodes", needed, f"{episodes} episodes" + " with every step kept" * record)
     actions = jnp.asarray(cumulative_shares(mdp.policy_table(policy)))
     key = jax.random.key(int(seed)) if isinstance(seed, Integral) else seed
     keys = _episode_keys(key, episodes)

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
 from lexicone._base.checks import check_range, check_seed
+from lexicone._base.memory import check_memory
 from lexicone.models._environment import environment
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
@@ -114,6 +115,8 @@ def tlq(
     if not isinstance(exploration, EpsilonGreedy | Softmax):
         raise ValueError(f"exploration: expected EpsilonGreedy or Softmax, got {exploration!r}")
     static, learning, exploring = _settings_of(rule, learning_rate, exploration, steps)
+    tables = 8 * int(seeds) * mdp.num_states * mdp.num_actions * (mdp.num_objectives + 1)
+    check_memory("seeds", 2 * tables, f"the tables of {seeds} runs")
     env = environment(mdp)
     dtype = env.reward.dtype
     traced = TracedSettings(

@@ -36,8 +36,8 @@ def read(file: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        return json.loads(file.read_text())
-    except (ValueError, OSError) as error:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
         raise ValueError(f"{file}: cannot be read ({error}); move it away to start anew") from None
 
 

@@ -97,7 +97,13 @@ def _read_roads(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) ->
             raise ValueError(f"{where}: is not a text file in UTF-8") from None
     if "\0" in text:
         raise ValueError(f"{where}: is not a text file in UTF-8")
-    reader = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    try:
+        return _read_lines(csv.DictReader(text.splitlines(), skipinitialspace=True), where, costs)
+    except csv.Error as error:
+        raise ValueError(f"{where}: is no table of comma-separated values ({error})") from None
+
+
+def _read_lines(reader: csv.DictReader, where: str, costs: tuple[str, ...]) -> list[dict]:
     missing = [c for c in ("from", "to", *costs) if c not in (reader.fieldnames or [])]
     if missing:
         raise ValueError(

@@ -178,7 +178,7 @@ def report(results: dict[str, Any], console: Console) -> None:
             table.add_row(f"{preset}: {setting}", happened, f"{values}\n{optimum}", around, holds)
         console.print(table, highlight=False)
         console.print(
-            f"The paper: {result['statement']} [dim]({result['reference']})[/]\n"
+            f"The paper: {result['statement']} ({result['reference']})\n"
             f"Found: {result['summary']}\n",
             highlight=False,
         )

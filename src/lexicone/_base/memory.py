@@ -1,0 +1,43 @@
+"""How much memory is left, and a refusal of what needs more, before any of it is taken."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["available_bytes", "bytes_text", "check_memory"]
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def available_bytes() -> int:
+    """What the system, or the container that this runs in, still gives without swapping; where neither says, 2⁶²."""
+    left = [2**62]
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                left.append(int(line.split()[1]) * 1024)
+    except (OSError, ValueError, IndexError):
+        with suppress(ValueError, OSError, AttributeError):
+            left.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError):
+        folder = Path("/sys/fs/cgroup")
+        limit, used = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
+        left.append(max(0, int(limit) - int(used)))
+    return min(left)
+
+
+def check_memory(name: str, needed: int | float, what: str) -> None:
+    """A ValueError that starts with the argument's name if so many bytes, for ``what``, are not to be had."""
+    left = available_bytes()
+    if needed > left:
+        raise ValueError(
+            f"{name}: {what} would take about {bytes_text(needed)} of memory, and {bytes_text(left)} are left"
+        )
+
+
+def bytes_text(count: int | float) -> str:
+    """``1.5 GB``."""
+    power = 0
+    while count >= 1000 and power < len(_UNITS) - 1:
+        count, power = count / 1000, power + 1
+    return f"{count:.3g} {_UNITS[power]}"
