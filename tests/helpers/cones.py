@@ -47,3 +47,40 @@ def project_with_clarabel(rows: Rows, delta: float) -> Rows | None:
         sparse.csc_matrix(sparse.eye_array(n)), -g, matrix, zero, cones, settings
     ).solve()
     return np.asarray(solution.x) if str(solution.status) == "Solved" else None
+
+
+def flow_with_clarabel(rows: Rows, rates: Rows, prices: Rows) -> Rows | None:
+    """The flow in unit gradients, stage by stage as quadratic programs; None where the solver does not finish.
+
+    Variables of stage j: d in coordinates of the gradients' span, and what its rate falls short by.
+    """
+    axes, g = unit(rows[:-1]), unit(rows)[-1]
+    _, values, basis = np.linalg.svd(unit(rows), full_matrices=False)
+    basis = basis[values > 1e-12]
+    axes, g = axes @ basis.T, basis @ g
+    n, d, granted = len(g), g, np.array(rates, float)
+    for j in range(len(axes)):
+        if not axes[j].any():
+            granted[j] = -np.inf
+            continue
+        held = [i for i in range(j + 1) if np.isfinite(granted[i])]
+        matrix = np.zeros((len(held) + 1, n + 1))
+        matrix[:-1, :n] = -axes[held]
+        matrix[len(held) - 1 :, n] = -1.0
+        right = np.append(-granted[held], 0.0)
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+        solution = clarabel.DefaultSolver(
+            sparse.csc_matrix(np.diag(np.append(np.ones(n), 0.0))),
+            np.append(-g, prices[j]),
+            sparse.csc_matrix(matrix),
+            right,
+            [clarabel.NonnegativeConeT(len(right))],
+            settings,
+        ).solve()
+        if str(solution.status) not in ("Solved", "AlmostSolved"):
+            return None
+        d = np.asarray(solution.x)[:n]
+        granted[j] = min(granted[j], axes[j] @ d)
+    return d @ basis

@@ -13,6 +13,7 @@ from lexicone._base.arrays import as_floats, is_true
 __all__ = [
     "check_delta",
     "check_finite",
+    "check_flow",
     "check_gram",
     "check_problem",
     "common_shape",
@@ -61,6 +62,30 @@ def check_problem(
         xp.sin(delta),
         per_objective(xp, "buffer", buffer, (*batch, size - 1)),
     )
+
+
+def check_flow(
+    xp: Any, values: Any, spread: Any, margin: Any, rate: Any, prices: Any
+) -> tuple[Any, Any, Any, Any]:
+    """What `find_direction` asks of the flow's numbers: one per threshold, on common leading axes."""
+    numbers = {
+        name: as_floats(xp, name, number, like=values)
+        for name, number in zip(
+            ("spread", "margin", "rate", "prices"), (spread, margin, rate, prices), strict=True
+        )
+    }
+    check_finite(xp, **{name: a for name, a in numbers.items() if name != "prices"})
+    if is_true(xp.any(numbers["spread"] < 0)):
+        raise ValueError(f"spread: must be at least 0, got {spread}")
+    for name in ("rate", "prices"):
+        if is_true(xp.any(~(numbers[name] > 0))):
+            raise ValueError(f"{name}: must be positive, got {numbers[name]}")
+    batch = common_shape(values.shape[:-1], *(a.shape[:-1] for a in numbers.values()))
+    shape = (*batch, values.shape[-1] - 1)
+    spread, margin, rate, prices = (
+        per_objective(xp, name, a, shape) for name, a in numbers.items()
+    )
+    return spread, margin, rate, prices
 
 
 def check_gram(xp: Any, gram: Any) -> Any:

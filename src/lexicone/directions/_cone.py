@@ -12,7 +12,14 @@ from jaxtyping import Float
 from lexicone._base.arrays import as_floats, namespace
 from lexicone.directions._checks import check_delta, check_finite, common_shape, safe_sqrt
 
-__all__ = ["project_cone", "project_in_turn", "project_onto_all"]
+__all__ = [
+    "pivot_or_not",
+    "project_cone",
+    "project_in_turn",
+    "project_onto_all",
+    "tolerances",
+    "unit_vector",
+]
 
 
 def project_cone(g: Any, axis: Any, delta: Any) -> Float[Any, "*batch n"]:
@@ -56,7 +63,7 @@ def project_in_turn(
 
     Vectors are weights of *unit* gradients, so that ``⟨ĝ_j,u⟩ = (cosines·w)_j`` and ``‖u‖² = w·cosines·w``.
     """
-    tiny, tolerance = _tolerances(xp, cosines)
+    tiny, tolerance = tolerances(xp, cosines)
     cos = xp.sqrt(1.0 - sin * sin)
     weights = xp.astype(current, cosines.dtype)
     for j in range(sin.shape[-1] - 1):
@@ -69,7 +76,7 @@ def project_in_turn(
         height = t * s + r * c
         stretch = xp.where(away, height * c / xp.where(away, r, 1.0), 0.0)
         tilt = height * s - stretch * t
-        turned = weights * stretch[..., None] + _unit(xp, weights, j) * tilt[..., None]
+        turned = weights * stretch[..., None] + unit_vector(xp, weights, j) * tilt[..., None]
         turned = xp.where(((height > 0) & away)[..., None], turned, 0.0)
         keep = (t * c >= r * s) | ~constrains[..., j]
         weights = xp.where(keep[..., None], weights, turned)
@@ -102,7 +109,7 @@ def project_onto_all(
     ``q_j ≥ 0`` for j∉I (u lies in the cone) and ``q_j ≤ 0`` for j∈I (the multiplier has the right sign). Each
     pivot doubles the list of tables, so that it ends with all 2^m sets; the best one is taken.
     """
-    tiny, tolerance = _tolerances(xp, cosines)
+    tiny, tolerance = tolerances(xp, cosines)
     batch, m = sin.shape[:-1], sin.shape[-1] - 1
     unit_g = xp.sum(xp.where(current[..., None, :], cosines, 0.0), axis=-1)[..., :m]
     free = ~constrains[..., :m]
@@ -118,14 +125,7 @@ def project_onto_all(
     usable = table[..., 0, 0, :] == table[..., 0, 0, :]
 
     for k in range(m):
-        row, column, rest = table[..., k, 1:, :], table[..., :, 0, :], table[..., :, 1:, :]
-        pivot = column[..., k, :]
-        independent = pivot > tiny
-        row = row / xp.where(independent, pivot, 1.0)[..., None, :]
-        column = column - _unit(xp, column[..., 0], k)[..., None]
-        pivoted = rest - column[..., :, None, :] * row[..., None, :, :]
-        table = xp.concat([rest, pivoted], axis=-1)
-        usable = xp.concat([usable, usable & independent], axis=-1)
+        table, usable = pivot_or_not(xp, table, usable, k, tiny)
 
     touching = (xp.arange(2**m)[None, :] >> xp.arange(m)[:, None]) % 2 == 1
     touching = xp.broadcast_to(touching, (*batch, m, 2**m))
@@ -155,13 +155,27 @@ def project_onto_all(
     return weights, exists & (length >= own - tolerance) & (length > math.sqrt(tiny))
 
 
-def _tolerances(xp: Any, cosines: Any) -> tuple[float, float]:
+def pivot_or_not(xp: Any, table: Any, usable: Any, k: int, tiny: float) -> tuple[Any, Any]:
+    """All tables as they are, then all pivoted on index k: ``[…,rows,columns,sets] → […,rows,columns−1,2·sets]``.
+
+    The first column is that of k and needed no more. A set whose axes depend on each other is not usable.
+    """
+    row, column, rest = table[..., k, 1:, :], table[..., :, 0, :], table[..., :, 1:, :]
+    pivot = column[..., k, :]
+    independent = pivot > tiny
+    row = row / xp.where(independent, pivot, 1.0)[..., None, :]
+    column = column - unit_vector(xp, column[..., 0], k)[..., None]
+    pivoted = rest - column[..., :, None, :] * row[..., None, :, :]
+    return xp.concat([rest, pivoted], axis=-1), xp.concat([usable, usable & independent], axis=-1)
+
+
+def tolerances(xp: Any, cosines: Any) -> tuple[float, float]:
     """Rounding in a square of unit vectors, and in a cosine that was just made equal to sinΔ."""
     eps = float(xp.finfo(cosines.dtype).eps)
     return 4 * cosines.shape[-1] * eps, eps**0.6
 
 
-def _unit(xp: Any, like: Any, j: int) -> Any:
+def unit_vector(xp: Any, like: Any, j: int) -> Any:
     """The j-th unit vector, in the shape of ``like``."""
     index = xp.arange(like.shape[-1]) == j
     return xp.astype(xp.broadcast_to(index, like.shape), like.dtype)

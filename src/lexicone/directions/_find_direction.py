@@ -13,17 +13,23 @@ from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import namespace
 from lexicone._base.checks import check_kind
-from lexicone.directions._checks import check_problem, diagonal, safe_sqrt
-from lexicone.directions._cone import project_in_turn, project_onto_all
+from lexicone.directions._checks import check_flow, check_problem, diagonal, safe_sqrt
+from lexicone.directions._cone import project_in_turn, project_onto_all, tolerances
+from lexicone.directions._flow import flow_multipliers, flow_rates
 
 __all__ = ["DEFAULT_DELTA", "Direction", "DirectionMethod", "Reason", "find_direction"]
 
-DirectionMethod = Literal["sequential", "exact", "halfspace"]
+DirectionMethod = Literal["sequential", "exact", "halfspace", "flow"]
 
 DEFAULT_DELTA = math.pi / 90
 """The conservativeness Δ of the paper's optimisation experiment: 2°."""
 
-_EXACT_LIMIT = 16  # objectives; `exact` looks at 2^(K−1) sets of touching cones
+DEFAULT_PRICES = 10.0
+"""How many times harder than the last objective a threshold of the flow may pull."""
+
+_EXACT_LIMIT = (
+    16  # objectives; `exact` looks at 2^(K−1) sets of touching cones, `flow` at half as many
+)
 
 
 class Reason(IntEnum):
@@ -61,6 +67,10 @@ def find_direction(
     active_constraints: bool = False,
     buffer: Any = 0.0,
     method: DirectionMethod = "sequential",
+    spread: Any = 1.0,
+    margin: Any = 0.0,
+    rate: Any = 1.0,
+    prices: Any = DEFAULT_PRICES,
 ) -> Direction:
     """FindDirection, the paper's Algorithm: improve the first objective below its threshold, keep those above it.
 
@@ -74,56 +84,114 @@ def find_direction(
         method: ``"sequential"`` projects onto one cone after the other, as the paper does, and then checks all
             of them and the gradient itself. ``"exact"`` projects onto the *intersection* of the cones, and
             finds a direction whenever one exists. ``"halfspace"`` is sequential with Δ=0, the projection of
-            Uchibe & Doya (2008) in order of importance.
+            Uchibe & Doya (2008) in order of importance. ``"flow"`` has no cones and no switch: each threshold
+            asks for a rate, and the direction nearest to the last gradient that grants them, the most important
+            first, is taken. What is above serves the cones, what is below the flow.
+        spread: σ ≥ 0, on which scale values count: the deviation of returns, or what a step can change. A number,
+            or one per threshold ``[…,K−1]``, as are the next three.
+        margin: how many σ above its threshold an objective is to be held.
+        rate: κ > 0. Unit gradients are to rise by ``c_j = clip(κ((τ_j − F_j)/σ_j + margin), −1, 1)`` along a
+            direction of length 1, or may fall so much.
+        prices: M > 0: how many times harder than the last objective a threshold may pull; ∞ for as hard as it takes.
 
     A zero gradient constrains nothing. Where no direction is found all weights are 0, and `Direction.reason`
     says why. Maximisation: for losses, negate the result, not the Gram matrix.
     """
     check_kind("method", method, get_args(DirectionMethod))
-    xp = namespace(gram, values, thresholds, delta, buffer)
+    xp = namespace(gram, values, thresholds, delta, buffer, spread, margin, rate, prices)
     gram, values, thresholds, sin, slack = check_problem(
         xp, gram, values, thresholds, delta, buffer
     )
-    size, batch = values.shape[-1], values.shape[:-1]
-    if method == "exact" and size > _EXACT_LIMIT:
+    asked = None
+    if method == "flow":
+        asked = check_flow(xp, values, spread, margin, rate, prices)
+        batch = asked[0].shape[:-1]
+        gram, values, thresholds = (
+            xp.broadcast_to(a, batch + a.shape[a.ndim - kept :])
+            for a, kept in ((gram, 2), (values, 1), (thresholds, 1))
+        )
+    size = values.shape[-1]
+    if method in ("exact", "flow") and size > _EXACT_LIMIT:
         raise ValueError(
-            f'method: "exact" looks at 2^(K−1) sets of cones and serves K ≤ {_EXACT_LIMIT}; '
+            f'method: "{method}" looks at all sets of objectives and serves K ≤ {_EXACT_LIMIT}; '
             f'got K={size}, use "sequential"'
         )
-    if method == "halfspace":
-        sin = xp.zeros_like(sin)
-
-    below = xp.concat(
-        [values[..., : size - 1] < thresholds, xp.ones_like(values[..., :1], dtype=xp.bool)],
-        axis=-1,
-    )
-    objective = xp.argmax(xp.astype(below, xp.int32), axis=-1)
-    index = xp.broadcast_to(xp.arange(size), (*batch, size))
-    current = index == objective[..., None]
-
     squares = diagonal(xp, gram)
     norms = safe_sqrt(xp, squares)
     inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
     cosines = gram * inverse[..., :, None] * inverse[..., None, :]
-    constrains = (index < objective[..., None]) & (norms > 0)
-    if active_constraints:
-        roomy = values[..., : size - 1] > thresholds + slack
-        constrains = constrains & xp.concat(
-            [~roomy, xp.ones_like(roomy[..., :1])] if size > 1 else [~below[..., :0], below],
-            axis=-1,
-        )
 
-    project = project_onto_all if method == "exact" else project_in_turn
-    weights, found = project(xp, cosines, sin, constrains, current)
+    if asked is not None:
+        weights, found, objective = _flow(xp, cosines, norms, values, thresholds, *asked)
+    else:
+        slack = slack if active_constraints else None
+        sin = xp.zeros_like(sin) if method == "halfspace" else sin
+        project = project_onto_all if method == "exact" else project_in_turn
+        objective, constrains = _current(xp, norms, values, thresholds, slack)
+        weights, found = project(xp, cosines, sin, constrains, _marks(xp, objective, size))
 
-    length = xp.sum(xp.where(current, norms, 0.0), axis=-1)
+    length = xp.sum(xp.where(_marks(xp, objective, size), norms, 0.0), axis=-1)
     finite = xp.all(xp.all(xp.isfinite(gram), axis=-1), axis=-1) & ~xp.any(
         xp.isnan(values), axis=-1
     )
-    lost = Reason.STATIONARY if method == "exact" else Reason.MISSED
+    lost = Reason.STATIONARY if method in ("exact", "flow") else Reason.MISSED
     reason = xp.where(found, int(Reason.FOUND), int(lost))
     reason = xp.where(length > 0, reason, int(Reason.ZERO_GRADIENT))
     reason = xp.where(finite, reason, int(Reason.NOT_FINITE))
     found = reason == int(Reason.FOUND)
     weights = xp.where(found[..., None], weights * inverse * length[..., None], 0.0)
     return Direction(weights, objective, found, reason)
+
+
+def _marks(xp: Any, objective: Any, size: int) -> Any:
+    """True at the objective, ``[…] → […,K]``."""
+    index = xp.broadcast_to(xp.arange(size), (*objective.shape, size))
+    return index == objective[..., None]
+
+
+def _current(
+    xp: Any, norms: Any, values: Any, thresholds: Any, slack: Any | None
+) -> tuple[Any, Any]:
+    """The first objective below its threshold, or the last; and which objectives before it are to be kept.
+
+    Not those with a zero gradient nor, where ``slack`` is given, those that are above by more than that.
+    """
+    size, batch = values.shape[-1], values.shape[:-1]
+    below = xp.concat(
+        [values[..., : size - 1] < thresholds, xp.ones_like(values[..., :1], dtype=xp.bool)],
+        axis=-1,
+    )
+    objective = xp.argmax(xp.astype(below, xp.int32), axis=-1)
+    index = xp.broadcast_to(xp.arange(size), (*batch, size))
+    constrains = (index < objective[..., None]) & (norms > 0)
+    if slack is not None:
+        roomy = values[..., : size - 1] > thresholds + slack
+        constrains = constrains & xp.concat(
+            [~roomy, xp.ones_like(roomy[..., :1])] if size > 1 else [~below[..., :0], below],
+            axis=-1,
+        )
+    return objective, constrains
+
+
+def _flow(
+    xp: Any,
+    cosines: Any,
+    norms: Any,
+    values: Any,
+    thresholds: Any,
+    spread: Any,
+    margin: Any,
+    rate: Any,
+    prices: Any,
+) -> tuple[Any, Any, Any]:
+    """Weights of unit gradients, whether they make a direction, and the first objective that is asked to rise."""
+    rates, asks = flow_rates(xp, values, thresholds, spread, margin, rate)
+    asks = asks & (norms[..., :-1] > 0)
+    multipliers = flow_multipliers(xp, cosines, rates, prices, asks)
+    last = xp.ones_like(norms[..., -1:])
+    weights = xp.concat([multipliers, last], axis=-1)
+    rising = xp.concat([asks & (rates > 0), last > 0], axis=-1)
+    objective = xp.argmax(xp.astype(rising, xp.int32), axis=-1)
+    square = xp.sum(weights * xp.sum(cosines * weights[..., None, :], axis=-1), axis=-1)
+    tiny, _ = tolerances(xp, cosines)
+    return weights, square > tiny * xp.sum(weights, axis=-1) ** 2, objective
