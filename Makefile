@@ -59,6 +59,7 @@ interface: $(VENV)/.installed-dev  ## store the public interface as it is now, f
 
 bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, one after the other
 	$(BIN)/python benchmarks/direction.py
+	$(BIN)/python benchmarks/flow.py
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/tlq.py
 	$(BIN)/python benchmarks/augment.py

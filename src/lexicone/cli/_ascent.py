@@ -39,6 +39,7 @@ class Maximize:
     Examples:
       lexicone maximize benchmark --x0 1.5 1.5 --thresholds -0.5
       lexicone maximize mymodel.py:losses --x0 0 0 0 --thresholds -0.1 2 --method exact --step safe
+      lexicone maximize benchmark --x0 1.5 1.5 --thresholds -0.5 --method flow --step safe
     """
 
     function: Positional[str]
@@ -50,7 +51,7 @@ class Maximize:
     delta_deg: float = 2.0
     """Conservativeness Δ in degrees, 0 to below 90."""
     method: DirectionMethod = "sequential"
-    """How to project: the paper's pass, the exact projection, or half-spaces (Δ=0)."""
+    """How to project: the paper's pass, the exact projection, half-spaces (Δ=0); or the flow, which needs no Δ."""
     step: Literal["fixed", "safe"] = "fixed"
     """Take every step, or only steps that keep the satisfied objectives."""
     step_size: float = 0.02

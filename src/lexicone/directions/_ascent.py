@@ -1,6 +1,7 @@
 """The compiled loop behind `maximize`: one step after the other until none is possible.
 
-A step is plain (`_fixed_step`: the paper's, or any optimiser's) or safe (`_safe_step`: it keeps the proposition).
+A step is plain (`_fixed_step`: the paper's, or any optimiser's) or safe (`_safe_step`: it keeps the proposition;
+`_searched_flow_step`: it is as short as the flow needs).
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lexicone.directions._find_direction import Direction, DirectionMethod, Reason, find_direction
+from lexicone.directions._flow_ascent import flow_direction, lost_in_rounding
 from lexicone.directions._gradients import combine, gram, values_and_gradients
 
 __all__ = [
@@ -116,13 +118,20 @@ def ascend(
     until: Int[Array, ""] | int,
 ) -> AscentState:
     """Steps until one is impossible or ``state.step`` reaches ``until``."""
-    move = _safe_step if settings.step == "safe" else _fixed_step
+    move = _fixed_step
+    if settings.step == "safe":
+        move = _searched_flow_step if settings.method == "flow" else _safe_step
 
     def body(state: AscentState) -> AscentState:
         values, gradients = values_and_gradients(partial(evaluate_at, settings.fun), state.x)
         products = gram(gradients)
         state = record(state, values)
-        direction = _direction(settings, parameters, products, values, state.caution)
+        if settings.method == "flow":
+            direction = flow_direction(
+                products, values, parameters.thresholds, state.objective, state.step_size
+            )
+        else:
+            direction = _direction(settings, parameters, products, values, state.caution)
         moved = move(settings, parameters, state, values, gradients, products, direction)
         own = jnp.sqrt(products[direction.objective, direction.objective])
         finite = jnp.all(jnp.isfinite(values)) & jnp.all(jnp.isfinite(products))
@@ -274,4 +283,55 @@ def _safe_step(
         step_size=jnp.where(lost, grown, jnp.maximum(size, state.step_size)),
         caution=caution,
         stopped=stuck & (caution < jnp.finfo(size.dtype).eps ** (2 / 3)),
+    )
+
+
+def _searched_flow_step(
+    settings: AscentSettings,
+    parameters: AscentParameters,
+    state: AscentState,
+    values: Array,
+    gradients: PyTree,
+    products: Array,
+    direction: Direction,
+) -> AscentState:
+    """The longest of 2α, α, α/2, … that gains half of what the gradient of the Lagrangian promises: α‖d‖²/2.
+
+    Then α is at most one over the Lagrangian's curvature along d. What is lost in rounding counts as gained.
+    """
+
+    def reach(size: Array) -> tuple[Array, Direction, PyTree, Array]:
+        found = flow_direction(products, values, parameters.thresholds, direction.objective, size)
+        x = jax.tree.map(
+            lambda x, d: (x + size * d).astype(x.dtype), state.x, combine(found.weights, gradients)
+        )
+        return size, found, x, evaluate_at(settings.fun, x)
+
+    def wanting(search: tuple[Array, Direction, PyTree, Array]) -> Array:
+        """How much the gain falls short of half of the promise; NaN where a value is."""
+        size, found, _, reached = search
+        promised = size * (found.weights @ products @ found.weights)
+        return promised / 2 - found.weights @ (reached - values)
+
+    def go_on(search: tuple[Array, Direction, PyTree, Array]) -> Array:
+        _, found, x, _ = search
+        changed = [
+            jnp.any(a != b) for a, b in zip(*map(jax.tree.leaves, (x, state.x)), strict=True)
+        ]
+        hidden = lost_in_rounding(found.weights, values)
+        return ~(wanting(search) <= hidden) & jnp.any(jnp.stack(changed))
+
+    search = jax.lax.while_loop(
+        go_on, lambda search: reach(search[0] / 2), reach(2 * state.step_size)
+    )
+    size, found, x, reached = search
+    # a gain that rounding hides says nothing about longer steps
+    size = jnp.where(wanting(search) <= 0, size, jnp.minimum(size, state.step_size))
+    usable = jnp.all(jnp.isfinite(reached))
+    return state._replace(
+        x=jax.tree.map(partial(jnp.where, usable), x, state.x),
+        step=state.step + usable,
+        step_size=jnp.where(usable, size, state.step_size),
+        outcome=jnp.where(found.found, direction.reason, found.reason).astype(jnp.int32),
+        stopped=~usable,
     )

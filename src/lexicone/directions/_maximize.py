@@ -93,7 +93,9 @@ def maximize(
         fun: JAX function from x to K values. Compiled once per function: pass the same object again.
         x0: where to start; an array, a list of numbers, or any pytree of arrays.
         order: an `Order`, or its thresholds.
-        delta, active_constraints, buffer, method: as in `find_direction`.
+        delta, active_constraints, buffer, method: as in `find_direction`. ``method="flow"`` improves one objective
+            after the other and holds those that have had their turn: a step makes up what they miss, and may spend
+            what they have to spare. Values count on the scale of what a step changes, so it takes no ``spread``.
         step_size: α of ``x + α·direction`` (default 0.02); for ``step="safe"`` the first step to try.
         max_steps: stop after so many steps.
         step: ``"fixed"`` takes every step, as the paper does. ``"safe"`` tries α, α/2, … until the current
@@ -101,16 +103,17 @@ def maximize(
             active constraints, its threshold. With active constraints, an objective that would fall below its
             threshold is constrained for that step. Where Δ (or the buffer) leaves no direction, a safe ascent
             halves both and goes on, because the check then carries the guarantee: it ends closer to the optimum.
+            With the flow, it tries 2α, α, α/2, … until the step gains half of what its slope promises.
         optimizer: any optax optimiser in place of the plain step; it gets minus the direction as its gradient.
         tolerance: a gradient shorter than this is zero (default: 1.8e-12, in single precision 6.4e-6).
         record_path: keep every x in ``path``; by default if that takes at most 64 MiB.
         progress: show a progress bar.
 
     Statuses: ``optimal`` (all thresholds are met and the last gradient vanishes, or a safe ascent with exact
-    directions and active constraints has no step left even for tiny Δ: the optimum, if the functions are
-    concave), ``stationary`` (nothing is left that improves the current objective and keeps what must be kept;
-    objectives after one that cannot reach its threshold are not improved), ``max_steps``, ``not_finite`` (NaN
-    or infinity; the last finite x is returned).
+    directions and active constraints has no step left even for tiny Δ, or the flow comes to rest: the optimum, if
+    the functions are concave), ``stationary`` (nothing is left that improves the current objective and keeps what
+    must be kept; objectives after one that cannot reach its threshold are not improved), ``max_steps``,
+    ``not_finite`` (NaN or infinity; the last finite x is returned).
     """
     order = order if isinstance(order, Order) else Order(order)
     x = _check_start(x0)
@@ -257,6 +260,9 @@ def _explain(
     if outcome is Reason.ZERO_GRADIENT:
         status = AscentStatus.OPTIMAL if last else AscentStatus.STATIONARY
         return status, f"the gradient of {name} is shorter than {tolerance:.1e}{stuck_below}"
+    if outcome is Reason.STATIONARY and settings.method == "flow":
+        status = AscentStatus.OPTIMAL if last else AscentStatus.STATIONARY
+        return status, f"nothing improves {name}{stuck_below} and holds those before it"
     if outcome is Reason.STATIONARY:
         return (
             AscentStatus.STATIONARY,
