@@ -101,7 +101,7 @@ def compiled(seeds: int, episodes: int, objectives: int | None = None) -> dict[s
     seconds, steps = [], 0
     for key in range(2):
         begin = time.perf_counter()
-        trained = train(mdp, order, learner, seeds=seeds, episodes=episodes, key=key)
+        trained = train(mdp, order, learner, seeds=seeds, episodes=episodes, seed=key)
         seconds.append(time.perf_counter() - begin)
         steps = int(trained.history["steps"][:, -1].sum())
     return {

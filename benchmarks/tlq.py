@@ -40,7 +40,7 @@ def compiled(mdp: MDP, seeds: int, steps: int, seed: int = 0) -> Any:
         mdp,
         Order([THRESHOLD]),
         "gabor",
-        GAMMA,
+        gamma=GAMMA,
         seeds=seeds,
         steps=steps,
         learning_rate=RATE,

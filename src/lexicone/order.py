@@ -8,13 +8,14 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import as_floats, is_true, namespace, plain
 
-__all__ = ["Criterion", "Order", "as_order"]
+__all__ = ["Criterion", "Order", "OrderLike", "as_order", "find_places", "match_names"]
 
 Criterion = Literal["expected", "episode"]
 """What thresholds hold for: expected returns, or the return of every episode."""
@@ -35,6 +36,9 @@ class Order:
     A threshold of −∞ is always met (the objective never matters); +∞ never is (plain lexicographic).
     ``break_ties`` compares vectors that are still equal by their unclipped values, most important first.
     The paper's order does not, so it is off by default.
+
+    Where a model or an environment has names too, they are matched: the same names in another sequence reorder *its*
+    objectives, so that all results come in the order's sequence, and other names are refused.
 
     An `Order` is immutable and hashable. Its methods take NumPy, JAX or PyTorch arrays, or lists, whose last
     axis has length K, broadcast over leading axes, and work inside ``jax.jit``.
@@ -158,6 +162,10 @@ class Order:
         return values
 
 
+OrderLike = Order | Iterable[float | int | None] | Mapping[str, float | int | None]
+"""What functions take as an order: an `Order`, a list of thresholds, or a mapping from names to them."""
+
+
 def _split_mapping(
     mapping: Mapping[Any, float | int | None],
 ) -> tuple[tuple[str, ...], tuple[float | int | None, ...]]:
@@ -205,15 +213,58 @@ def _shape(array: Any) -> tuple[int, ...]:
     return tuple(getattr(array, "shape", ()))
 
 
-def as_order(order: Any, objectives: int) -> Order:
-    """An order, or its thresholds as one, that fits a model with so many objectives."""
+def as_order(order: Any, objectives: int | None = None, *, name: str = "order") -> Order:
+    """An order from what stands for one: an `Order`, a list of thresholds, or a mapping from names to them.
+
+    With ``objectives`` it must have so many; ``name`` is that of the argument.
+    """
     if not isinstance(order, Order):
-        if isinstance(order, str) or not hasattr(order, "__iter__"):
-            raise ValueError(f"order: expected an Order or a list of thresholds, got {order!r}")
+        if isinstance(order, str | bytes) or not hasattr(order, "__iter__"):
+            raise ValueError(
+                f"{name}: expected an Order or a list of thresholds, or a mapping from names to them, got {order!r}"
+            )
         order = Order(order)
-    if len(order) != objectives:
+    if objectives is not None and len(order) != objectives:
         raise ValueError(
-            f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
+            f"{name}: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
             f"but the model has {objectives}"
         )
     return order
+
+
+def match_names(
+    order: Order, names: Sequence[str] | None, whose: str = "the model", *, name: str = "order"
+) -> list[int]:
+    """Where each of the order's objectives stands among ``names``: ``names[place[i]] == order.names[i]``.
+
+    Where one of them has no names, nothing is matched: 0, 1, …, K−1. Names that are not the same are a ValueError.
+    """
+    if order.names is None or names is None or tuple(names) == order.names:
+        return list(range(len(order)))
+    if sorted(names) != sorted(order.names):
+        raise ValueError(
+            f"{name}: has the objectives {', '.join(order.names)}, but {whose} has {', '.join(names)}"
+        )
+    return [tuple(names).index(name) for name in order.names]
+
+
+def find_places(
+    objectives: Any, names: Sequence[str] | None, count: int, name: str = "objectives"
+) -> list[int]:
+    """The numbers, from 0, of objectives given by name or number; each at most once, at least one."""
+    if isinstance(objectives, str | bytes) or not isinstance(objectives, Iterable):
+        raise ValueError(f"{name}: expected a list of names or numbers, got {objectives!r}")
+    places = []
+    for given in objectives:
+        if isinstance(given, str) and given in (names or ()):
+            places.append(tuple(names or ()).index(given))
+        elif (
+            isinstance(given, Integral) and not isinstance(given, bool) and 0 <= int(given) < count
+        ):
+            places.append(int(given))
+        else:
+            known = f"{', '.join(names)}, or 0 to {count - 1}" if names else f"0 to {count - 1}"
+            raise ValueError(f"{name}: there is no {given!r}; there are {known}")
+    if not places or len(set(places)) != len(places):
+        raise ValueError(f"{name}: expected at least one, each once, got {list(objectives)!r}")
+    return places

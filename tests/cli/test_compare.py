@@ -88,7 +88,7 @@ def test_what_cannot_be_had_says_why(capsys, monkeypatch):
 
 
 def test_too_many_states_for_branch_and_bound():
-    rows = list(compare(grid(21, num_objectives=2), Order([-1e9]), 0.5))
+    rows = list(compare(grid(21, num_objectives=2), Order([-1e9]), gamma=0.5))
     assert rows[2].policy is None
     assert "up to 400 states" in rows[2].message
 
@@ -109,7 +109,7 @@ def test_without_chance_the_best_episode_is_the_best_deterministic_policy(data, 
     )
     rows = deterministic_values(mdp, gamma)
     order = draw_order(data.draw, rows)
-    *_, found = compare(mdp, order, gamma)
+    *_, found = compare(mdp, order, gamma=gamma)
     best = max(tuple(np.round(key, 8)) for key in np.asarray(order.key(rows)))
     if np.isfinite(best).all():
         np.testing.assert_allclose(order.key(found.values), best, atol=1e-6)

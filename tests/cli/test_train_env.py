@@ -89,7 +89,7 @@ def test_the_command_writes_and_judges(folder, capsys):
     assert "gap" not in results
     run(Evaluate, [str(folder), "--episodes", "50", "--greedy"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "objective 1 ≥ -4" in out
+    assert "tiles+goal ≥ -4" in out
     assert "Shares of 50 episodes (greedy actions)." in out
     assert "gap" not in out
 

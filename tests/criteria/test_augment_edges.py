@@ -111,10 +111,10 @@ def test_discounted_loops(gamma):
     times = 3
     spent = sum(gamma**t for t in range(times))
     order = Order([-spent])
-    found = solve(augment(mdp, order, gamma=gamma), order, gamma)
+    found = solve(augment(mdp, order, gamma=gamma), order, gamma=gamma)
     np.testing.assert_allclose(found.values, [-spent, spent], atol=1e-6)
     less = Order([-spent + 1e-3])
-    found = solve(augment(mdp, less, gamma=gamma), less, gamma)
+    found = solve(augment(mdp, less, gamma=gamma), less, gamma=gamma)
     np.testing.assert_allclose(found.values[1], spent - gamma ** (times - 1), atol=1e-6)
 
 

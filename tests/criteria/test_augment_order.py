@@ -159,7 +159,7 @@ def test_who_never_ends_does_not_escape_a_penalty(rewards):
 @given(recipes, st.sampled_from([1.0, 0.9]))
 def test_the_optimum_is_that_of_all_histories(recipe, gamma):
     mdp, order = layered(*recipe)
-    found = solve(augment(mdp, order, gamma=gamma), order, gamma)
+    found = solve(augment(mdp, order, gamma=gamma), order, gamma=gamma)
     assert found.status is Status.OPTIMAL
     np.testing.assert_allclose(found.key, best_by_history(mdp, order, gamma), atol=1e-6)
 

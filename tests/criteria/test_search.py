@@ -56,7 +56,7 @@ class TestEqualsSolve:
     def test_discounted(self, data, recipe, gamma):
         mdp = random_model(*recipe)
         order = draw_order(data.draw, some_values(mdp, gamma, recipe[0]))
-        exact = solve(mdp, order, gamma)
+        exact = solve(mdp, order, gamma=gamma)
         for strategy in STRATEGIES:
             found = search(mdp, order, strategy, gamma=gamma)
             assert found.status == exact.status
@@ -106,7 +106,7 @@ class TestEqualsSolve:
     def test_large_models_use_columns(self):
         mdp = garnet(400, num_objectives=4, seed=3)
         order = Order([52.0, 49.0, 60.0])
-        exact = solve(mdp, order, 0.99)
+        exact = solve(mdp, order, gamma=0.99)
         assert close(search(mdp, order, "binary", gamma=0.99).key, exact.key)
 
 
@@ -212,7 +212,7 @@ class TestSubproblems:
             found = search(mdp, order, "binary", gamma=0.9)
             step = next(s for s in found.trace if s.answer is Answer.MISSED)
             scalar = with_rewards(mdp, (mdp.reward @ step.weights)[..., None])
-            assert solve(scalar, Order([]), 0.9).values[0] <= step.limit + 1e-6
+            assert solve(scalar, Order([]), gamma=0.9).values[0] <= step.limit + 1e-6
             if math.isfinite(step.threshold):
                 kept = sum(step.weights[j] * f for j, f in step.floors.items())
                 assert step.threshold + kept > step.limit

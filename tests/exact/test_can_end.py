@@ -31,7 +31,7 @@ def test_what_can_end_does_not_go_on_for_ever(chance: float, reward: float, meth
     region, _ = end_components(pairs, np.ones(1, dtype=bool))
     assert pairs.can_end.all()
     assert (region == -1).all()
-    found = solve(mdp, Order([]), 1.0, method=method)
+    found = solve(mdp, Order([]), gamma=1.0, method=method)
     assert found.status is Status.OPTIMAL
     np.testing.assert_allclose(found.values, evaluate(mdp, [0, 0]), rtol=1e-9)
 

@@ -140,7 +140,7 @@ def test_sparse_rewards_and_long_episodes(size, objectives, threshold, key):
     """Waiting costs nothing here, so policies that are best up to rounding may take almost for ever to end."""
     mdp = slippery_corridor(size, objectives)
     for method in ("lp", "columns"):
-        found = solve(mdp, Order([threshold]), 1.0, method=method)
+        found = solve(mdp, Order([threshold]), gamma=1.0, method=method)
         assert found.status is Status.OPTIMAL
         np.testing.assert_allclose(found.key, key, atol=1e-6)
 
@@ -153,6 +153,6 @@ def test_a_loop_that_is_on_no_policys_way():
         slip=0.1,
     )
     for method in ("lp", "columns"):
-        found = solve(mdp, Order([-1.5]), 1.0, method=method)
+        found = solve(mdp, Order([-1.5]), gamma=1.0, method=method)
         assert found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY)
         np.testing.assert_allclose(found.key, [-1.5, 0.375], atol=1e-6)

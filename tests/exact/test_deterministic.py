@@ -27,7 +27,7 @@ def test_discounted(data, recipe, gamma):
     mdp = random_model(*recipe)
     rows = deterministic_values(mdp, gamma)
     order = draw_order(data.draw, rows)
-    found = solve(mdp, order, gamma, policies="deterministic")
+    found = solve(mdp, order, gamma=gamma, policies="deterministic")
     assert found.status is Status.OPTIMAL
     assert np.isin(found.policy, [0, 1]).all()
     np.testing.assert_allclose(evaluate(mdp, found.policy, gamma), found.values, atol=1e-9)
@@ -42,7 +42,7 @@ def test_undiscounted(data, recipe):
     rows = deterministic_values(mdp, 1.0)
     order = draw_order(data.draw, rows)
     best = best_key(order, rows)
-    found = solve(mdp, order, 1.0, policies="deterministic")
+    found = solve(mdp, order, gamma=1.0, policies="deterministic")
     np.testing.assert_allclose(evaluate(mdp, found.policy, 1.0), found.values)
     counts = np.array([t > -np.inf for t in order.thresholds] + [True])
     endless = np.flatnonzero(counts & ~np.isfinite(best))
@@ -57,10 +57,10 @@ def test_undiscounted(data, recipe):
 
 def test_a_mixture_may_be_better():
     mdp = garnet(30, 3, 3, 2, seed=3)
-    best = solve(mdp, Order([np.inf]), 0.9).values[0]
+    best = solve(mdp, Order([np.inf]), gamma=0.9).values[0]
     order = Order([0.9 * best])
-    pure = solve(mdp, order, 0.9, policies="deterministic")
-    mixed = solve(mdp, order, 0.9)
+    pure = solve(mdp, order, gamma=0.9, policies="deterministic")
+    mixed = solve(mdp, order, gamma=0.9)
     assert pure.satisfied[0]
     assert mixed.satisfied[0]
     assert pure.values[1] < mixed.values[1]
@@ -70,8 +70,8 @@ def test_a_mixture_may_be_better():
 def test_a_search_that_is_cut_short_says_so(monkeypatch):
     monkeypatch.setattr(deterministic, "_MAX_NODES", 1)
     mdp = garnet(30, 3, 3, 2, seed=3)
-    best = solve(mdp, Order([np.inf]), 0.9).values[0]
-    found = solve(mdp, Order([0.9 * best]), 0.9, policies="deterministic")
+    best = solve(mdp, Order([np.inf]), gamma=0.9).values[0]
+    found = solve(mdp, Order([0.9 * best]), gamma=0.9, policies="deterministic")
     assert found.status is Status.LIMIT
     assert (found.bound[1] > found.values[1]) or np.isinf(found.bound[1])
 
@@ -83,7 +83,7 @@ def test_a_search_without_time_keeps_what_it_starts_from():
     def values_of(policy):
         return evaluate(mdp, pairs.action[policy], 0.9)
 
-    best = solve(mdp, Order([np.inf]), 0.9, policies="deterministic")
+    best = solve(mdp, Order([np.inf]), gamma=0.9, policies="deterministic")
     first = pairs.first + best.policy.argmax(axis=1)
     limits = np.array([0.9 * best.values[0], np.inf])
     for deadline, outcome in ((-np.inf, Outcome.TIME_LIMIT), (np.inf, Outcome.OPTIMAL)):
@@ -97,4 +97,4 @@ def test_a_search_without_time_keeps_what_it_starts_from():
 
 def test_too_large():
     with pytest.raises(ValueError, match=r"^policies: .* up to 400 states .* has 500"):
-        solve(garnet(500), Order([1.0, 1.0]), 0.9, policies="deterministic")
+        solve(garnet(500), Order([1.0, 1.0]), gamma=0.9, policies="deterministic")

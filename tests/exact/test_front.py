@@ -46,12 +46,12 @@ class TestPareto:
     @pytest.mark.parametrize("objectives", [2, 3])
     def test_points_are_optimal_for_their_own_thresholds(self, seed, objectives):
         mdp = random_model(seed, 4, 3, objectives, "any", False)
-        front = pareto(mdp, 0.9, points=6).values
+        front = pareto(mdp, gamma=0.9, points=6).values
         rows = deterministic_values(mdp, 0.9)
         np.testing.assert_allclose(front.max(axis=0), rows.max(axis=0), atol=1e-7)
         for row in front:
             assert not ((rows >= row - 1e-9).all(axis=1) & (rows > row + 1e-5).any(axis=1)).any()
-            best = solve(mdp, Order((row[:-1] - 1e-9).tolist()), 0.9)
+            best = solve(mdp, Order((row[:-1] - 1e-9).tolist()), gamma=0.9)
             np.testing.assert_allclose(best.values[-1], row[-1], atol=1e-5)
         assert len(not_dominated(front)) == len(front)
 
@@ -75,13 +75,13 @@ class TestPareto:
 
     def test_mistakes(self):
         with pytest.raises(ValueError, match=r"^mdp: .* four|^mdp: .* 4"):
-            pareto(random_model(0, 3, 2, 4, "any", False), 0.9)
+            pareto(random_model(0, 3, 2, 4, "any", False), gamma=0.9)
         with pytest.raises(ValueError, match=r"^points:"):
             pareto(space_traders(), points=1)
         with pytest.raises(ValueError, match=r"^policies:"):
-            pareto(random_model(0, 3, 2, 3, "any", False), 0.9, policies="deterministic")
+            pareto(random_model(0, 3, 2, 3, "any", False), gamma=0.9, policies="deterministic")
         with pytest.raises(ValueError, match=r"^mdp: objective 2 is unbounded"):
-            pareto(drawn(2, {0: [(0, (0, 1)), (1, (0, 0))]}, [1]), 1.0)
+            pareto(drawn(2, {0: [(0, (0, 1)), (1, (0, 0))]}, [1]), gamma=1.0)
 
 
 class TestSensitivity:
@@ -130,7 +130,7 @@ class TestLoopsThatCannotBeDecided:
         )
         with pytest.raises(ValueError, match=r"^mdp: cannot tell whether the loops among 2 states"):
             solve(self.mdp, Order([]))
-        solve(self.mdp, Order([]), 0.9)  # with discounting there is nothing to tell
+        solve(self.mdp, Order([]), gamma=0.9)  # with discounting there is nothing to tell
 
 
 def test_the_benchmark_compares_answers():

@@ -15,7 +15,7 @@ from tests.helpers.small_models import deterministic_values, drawn, random_model
 def test_slack_is_never_exceeded(seed):
     mdp = random_model(seed, 5, 3, 3, "any", False)
     slack = np.random.default_rng(seed).random(2) * 2
-    found = lvi(mdp, slack, 0.9)
+    found = lvi(mdp, slack, gamma=0.9)
     assert (found.values[:2] >= found.best[:2] - slack - 1e-9).all()
     rows = deterministic_values(mdp, 0.9)
     np.testing.assert_allclose(found.best[0], rows[:, 0].max(), atol=1e-8)
@@ -24,8 +24,8 @@ def test_slack_is_never_exceeded(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_without_slack_it_is_the_lexicographic_optimum(seed):
     mdp = random_model(seed, 5, 3, 3, "ties", False)
-    found = lvi(mdp, [0.0, 0.0], 0.9)
-    best = solve(mdp, Order([np.inf, np.inf]), 0.9)
+    found = lvi(mdp, [0.0, 0.0], gamma=0.9)
+    best = solve(mdp, Order([np.inf, np.inf]), gamma=0.9)
     # that optimum is the best from the start; value iteration wants the best from every state
     np.testing.assert_allclose(found.values[0], best.values[0], atol=1e-8)
     assert not Order([np.inf, np.inf]).better(found.values, best.values + 1e-7)
@@ -33,7 +33,7 @@ def test_without_slack_it_is_the_lexicographic_optimum(seed):
 
 def test_with_unlimited_slack_only_the_last_objective_counts():
     mdp = random_model(1, 5, 3, 2, "any", False)
-    found = lvi(mdp, [np.inf], 0.9)
+    found = lvi(mdp, [np.inf], gamma=0.9)
     np.testing.assert_allclose(
         found.values[1], deterministic_values(mdp, 0.9)[:, 1].max(), atol=1e-8
     )
@@ -49,10 +49,11 @@ def test_slack_and_thresholds_differ():
     mdp = drawn(5, {**moves, 3: [(4, (0, 0)), (4, (-0.5, 1))]}, [4])
     gamma = 0.9
     threshold = -0.5 * gamma**3
-    best = solve(mdp, Order([threshold]), gamma)
+    best = solve(mdp, Order([threshold]), gamma=gamma)
     np.testing.assert_allclose(best.values, [threshold, gamma**3], atol=1e-9)
     table = {
-        slack: lvi(mdp, [slack], gamma).values for slack in (0.5 * gamma**3, 0.5 / (1 - gamma))
+        slack: lvi(mdp, [slack], gamma=gamma).values
+        for slack in (0.5 * gamma**3, 0.5 / (1 - gamma))
     }
     tight, loose = table.values()
     np.testing.assert_allclose(tight, [0, 0], atol=1e-12)
@@ -79,8 +80,8 @@ def test_the_page_on_models_prints_what_it_says(capsys):
 def test_mistakes():
     mdp = random_model(1, 3, 2, 2, "any", False)
     with pytest.raises(ValueError, match=r"^slacks:"):
-        lvi(mdp, [0.1, 0.1], 0.9)
+        lvi(mdp, [0.1, 0.1], gamma=0.9)
     with pytest.raises(ValueError, match=r"^slacks:"):
-        lvi(mdp, [-0.1], 0.9)
+        lvi(mdp, [-0.1], gamma=0.9)
     with pytest.raises(ValueError, match=r"^gamma:"):
-        lvi(mdp, [0.1], 1.0)
+        lvi(mdp, [0.1], gamma=1.0)

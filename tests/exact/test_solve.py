@@ -15,7 +15,7 @@ class TestNumbersOfThePaper:
     @pytest.mark.parametrize("method", ["lp", "columns"])
     def test_extended_maze_flips_a_coin(self, method):
         mdp = maze("extended", objectives="path")
-        found = solve(mdp, Order([-3.0]), 1.0, method=method)
+        found = solve(mdp, Order([-3.0]), gamma=1.0, method=method)
         assert found.status is Status.OPTIMAL
         np.testing.assert_allclose(found.values, [-3.0, -5.2], atol=1e-9)
         assert len(found.randomises) == 1
@@ -29,30 +29,30 @@ class TestNumbersOfThePaper:
 
     def test_extended_maze_deterministic(self):
         mdp = maze("extended", objectives="path")
-        found = solve(mdp, Order([-3.0]), 1.0, policies="deterministic")
+        found = solve(mdp, Order([-3.0]), gamma=1.0, policies="deterministic")
         np.testing.assert_allclose(found.values, [-3.0, -8.0], atol=1e-9)
 
     def test_space_traders(self):
         mdp = space_traders()
-        found = solve(mdp, Order([0.88]), 1.0, policies="deterministic")
+        found = solve(mdp, Order([0.88]), gamma=1.0, policies="deterministic")
         np.testing.assert_allclose(found.values, [0.9, -14.5], atol=1e-9)
         assert mdp.action_names is not None
         names = [mdp.action_names[a] for a in found.policy.argmax(axis=1)[:2]]
         assert names == ["Direct", "Indirect"]
-        mixed = solve(mdp, Order([0.88]), 1.0)
+        mixed = solve(mdp, Order([0.88]), gamma=1.0)
         assert mixed.key[1] > -14.5
 
 
 class TestThresholds:
     def test_minus_infinity_never_matters(self):
         mdp = random_model(3, 4, 3, 3, "any", False)
-        found = solve(mdp, Order([-np.inf, -np.inf]), 0.9)
+        found = solve(mdp, Order([-np.inf, -np.inf]), gamma=0.9)
         alone = deterministic_values(mdp, 0.9)[:, 2].max()
         np.testing.assert_allclose(found.values[2], alone, atol=1e-8)
 
     def test_plus_infinity_maximises(self):
         mdp = random_model(3, 4, 3, 3, "any", False)
-        found = solve(mdp, Order([np.inf, np.inf]), 0.9)
+        found = solve(mdp, Order([np.inf, np.inf]), gamma=0.9)
         best = max(map(tuple, deterministic_values(mdp, 0.9)))
         np.testing.assert_allclose(found.values, best, atol=1e-7)
         assert not found.satisfied.any()
@@ -60,7 +60,7 @@ class TestThresholds:
     def test_an_objective_that_misses_its_threshold_is_kept(self):
         """The first cannot reach 5; giving up on it would gain 10 of the second."""
         mdp = drawn(3, {0: [(2, (1, 0)), (2, (0, 10))]}, [2])
-        found = solve(mdp, Order([5.0]), 1.0)
+        found = solve(mdp, Order([5.0]), gamma=1.0)
         np.testing.assert_allclose(found.values, [1.0, 0.0])
         assert not found.satisfied[0]
 
@@ -83,28 +83,28 @@ class TestThresholds:
         if seed % 3 == 0:
             order[1] = rows[:, 1].max() + 1  # the second is maximised, and moves with the first
         step = 1e-5
-        here = solve(mdp, Order(order), 0.9, method=method)
+        here = solve(mdp, Order(order), gamma=0.9, method=method)
         for j in range(2):
             moved = list(order)
             moved[j] += step
-            there = solve(mdp, Order(moved), 0.9, method=method)
+            there = solve(mdp, Order(moved), gamma=0.9, method=method)
             slope = -(there.key[2] - here.key[2]) / step
             np.testing.assert_allclose(here.prices[j, 2], slope, atol=1e-3 * max(1, abs(slope)))
         moved = [order[0] + step, order[1]]
-        there = solve(mdp, Order(moved), 0.9, method=method)
+        there = solve(mdp, Order(moved), gamma=0.9, method=method)
         slope = -(there.key[1] - here.key[1]) / step
         np.testing.assert_allclose(here.prices[0, 1], slope, atol=1e-3 * max(1, abs(slope)))
 
     def test_scale_of_rewards_does_not_matter(self):
         mdp = random_model(5, 4, 3, 2, "any", False)
         middle = float(np.median(deterministic_values(mdp, 0.9)[:, 0]))
-        plain = solve(mdp, Order([middle]), 0.9)
+        plain = solve(mdp, Order([middle]), gamma=0.9)
         factors = np.array([1e6, 1e-4])
         dense = mdp.to_dense()
         scaled = type(mdp).from_dense(
             dense.transition, dense.reward * factors, dense.initial, dense.terminal
         )
-        large = solve(scaled, Order([middle * 1e6]), 0.9)
+        large = solve(scaled, Order([middle * 1e6]), gamma=0.9)
         np.testing.assert_allclose(large.values, plain.values * factors, rtol=1e-8)
 
 
@@ -115,11 +115,14 @@ class TestSizes:
         ids=["garnet", "grid"],
     )
     def test_methods_agree(self, mdp, seed):
-        best = [solve(mdp, Order([np.inf if k == 0 else -np.inf, -np.inf]), 0.95) for k in range(2)]
+        best = [
+            solve(mdp, Order([np.inf if k == 0 else -np.inf, -np.inf]), gamma=0.95)
+            for k in range(2)
+        ]
         thresholds = [0.5 * (best[0].values[0] + best[1].values[0]), -np.inf]
-        thresholds[1] = solve(mdp, Order(thresholds), 0.95).values[1] * 0.999
+        thresholds[1] = solve(mdp, Order(thresholds), gamma=0.95).values[1] * 0.999
         order = Order(thresholds)
-        found = {m: solve(mdp, order, 0.95, method=m) for m in ("lp", "columns")}
+        found = {m: solve(mdp, order, gamma=0.95, method=m) for m in ("lp", "columns")}
         assert close(found["lp"].key, found["columns"].key)
         for solution in found.values():
             check_optimal(solution, mdp, order, 0.95)
@@ -128,7 +131,7 @@ class TestSizes:
         mdp = grid(60, seed=3)
         order = Order([-4.0, -3.0])
         lines = []
-        found = solve(mdp, order, 0.99, progress=lines.append)
+        found = solve(mdp, order, gamma=0.99, progress=lines.append)
         assert found.method == "columns"
         assert found.status is Status.OPTIMAL
         check_optimal(found, mdp, order, 0.99)
@@ -137,7 +140,7 @@ class TestSizes:
     def test_undiscounted_large(self):
         mdp = grid(25, seed=4)
         order = Order([-1.0, -1.5])
-        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        found = {m: solve(mdp, order, gamma=1.0, method=m) for m in ("lp", "columns")}
         assert close(found["lp"].key, found["columns"].key)
         for solution in found.values():
             check_optimal(solution, mdp, order, 1.0)
@@ -154,7 +157,7 @@ class TestSizes:
     ("arguments", "blamed"),
     [
         ({"order": Order([1.0, 2.0])}, "order"),
-        ({"order": [1.0]}, "order"),
+        ({"order": 1.0}, "order"),
         ({"mdp": "maze"}, "mdp"),
         ({"gamma": 1.5}, "gamma"),
         ({"gamma": float("nan")}, "gamma"),
@@ -192,10 +195,10 @@ def test_rewards_far_larger_than_the_optimum(far, reachable, how):
         terminal=np.array([False, True, True, True, True, False]),
     )
     for gamma in (0.9, 1.0):
-        found = solve(mdp, Order([np.inf]), gamma, **how)
+        found = solve(mdp, Order([np.inf]), gamma=gamma, **how)
         assert found.status is Status.OPTIMAL
         np.testing.assert_allclose(found.values, [-1, 5], atol=1e-6)
-        found = solve(mdp, Order([-2.5]), gamma, **how)
+        found = solve(mdp, Order([-2.5]), gamma=gamma, **how)
         assert found.status is Status.OPTIMAL
         best = [-2.0, 7.0] if "policies" in how else [-2.5, 8.0]
         np.testing.assert_allclose(found.values, best, atol=1e-6)

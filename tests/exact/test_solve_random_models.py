@@ -31,7 +31,7 @@ class TestRandomModels:
         mdp = random_model(*recipe)
         rows = deterministic_values(mdp, gamma)
         order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, gamma, method=m) for m in ("lp", "columns")}
+        found = {m: solve(mdp, order, gamma=gamma, method=m) for m in ("lp", "columns")}
         for solution in found.values():
             assert solution.status is Status.OPTIMAL
             check_optimal(solution, mdp, order, gamma)
@@ -46,7 +46,7 @@ class TestRandomModels:
         mdp = random_model(*recipe)
         rows = deterministic_values(mdp, 1.0)
         order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        found = {m: solve(mdp, order, gamma=1.0, method=m) for m in ("lp", "columns")}
         assert found["lp"].status is found["columns"].status
         for solution in found.values():
             if solution.status is Status.OPTIMAL:
@@ -66,7 +66,7 @@ class TestRandomModels:
         mdp = random_model(*recipe)
         rows = deterministic_values(mdp, 1.0)
         order = draw_order(data.draw, rows)
-        found = solve(mdp, order, 1.0)
+        found = solve(mdp, order, gamma=1.0)
         if found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY):
             assert_no_mixture_is_better(rows, order, found.key)
         else:
@@ -85,7 +85,7 @@ class TestRandomModels:
         rows = deterministic_values(mdp, 1.0)
         total = np.isfinite(deterministic_values(without_signs(mdp), 1.0)).all(axis=1)
         order = draw_order(data.draw, rows)
-        found = {m: solve(mdp, order, 1.0, method=m) for m in ("lp", "columns")}
+        found = {m: solve(mdp, order, gamma=1.0, method=m) for m in ("lp", "columns")}
         solved = {Status.OPTIMAL, Status.NEEDS_MEMORY}
         statuses = {solution.status for solution in found.values()}
         assert len(statuses - solved) + bool(statuses & solved) == 1
@@ -104,6 +104,6 @@ class TestRandomModels:
         mdp = random_model(*recipe)
         rows = deterministic_values(mdp, gamma)
         order = Order(draw_order(data.draw, rows).thresholds, break_ties=True)
-        found = solve(mdp, order, gamma)
+        found = solve(mdp, order, gamma=gamma)
         assert found.status is Status.OPTIMAL
         assert_not_better(order, rows, found.key)

@@ -28,7 +28,9 @@ GARNET = garnet(25, 3, 3, 2, seed=3)
 
 def half_way(mdp: MDP, gamma: float) -> list[float]:
     """Thresholds between what each objective has when it is the only one, and when only the last one is."""
-    ends = [solve(mdp, Order([t] * (mdp.num_objectives - 1)), gamma) for t in (np.inf, -np.inf)]
+    ends = [
+        solve(mdp, Order([t] * (mdp.num_objectives - 1)), gamma=gamma) for t in (np.inf, -np.inf)
+    ]
     return (0.5 * (ends[0].values + ends[1].values))[:-1].tolist()
 
 
@@ -46,8 +48,8 @@ def assert_policy_and_bound(found: Solution, mdp: MDP, gamma: float, best: Solut
 def test_without_time_there_still_is_a_policy_and_a_bound(method: Method, gamma: float) -> None:
     mdp = grid(12, seed=4)
     order = Order([-1.0, -1.5])
-    best = solve(mdp, order, gamma, method=method)
-    found = solve(mdp, order, gamma, method=method, time_limit=1e-9)
+    best = solve(mdp, order, gamma=gamma, method=method)
+    found = solve(mdp, order, gamma=gamma, method=method, time_limit=1e-9)
     assert best.status is Status.OPTIMAL
     assert found.status is Status.LIMIT
     assert "cut short at objective 1" in found.message
@@ -60,7 +62,7 @@ def test_the_time_is_over_in_any_stage(stage: int, monkeypatch: pytest.MonkeyPat
     mdp = garnet(200, 3, 3, 3, seed=1)
     first, second = half_way(mdp, 0.95)
     order = Order([first, np.inf if stage == 2 else second])  # so that no stage is over at once
-    best = solve(mdp, order, 0.95)
+    best = solve(mdp, order, gamma=0.95)
     seconds = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: seconds)
 
@@ -69,7 +71,7 @@ def test_the_time_is_over_in_any_stage(stage: int, monkeypatch: pytest.MonkeyPat
         if line.startswith(f"stage {stage} of 3"):
             seconds = 10.0
 
-    found = solve(mdp, order, 0.95, method="columns", time_limit=5.0, progress=progress)
+    found = solve(mdp, order, gamma=0.95, method="columns", time_limit=5.0, progress=progress)
     assert found.status is Status.LIMIT
     assert f"cut short at objective {stage}" in found.message
     np.testing.assert_allclose(found.key[: stage - 1], best.key[: stage - 1], atol=1e-6)
@@ -83,7 +85,7 @@ def test_a_large_model_is_cut_in_time() -> None:
     mdp = grid(100, seed=2)
     order = Order([-4.0, -3.0])
     begin = time.monotonic()
-    found = solve(mdp, order, 0.99, time_limit=0.1)
+    found = solve(mdp, order, gamma=0.99, time_limit=0.1)
     elapsed = time.monotonic() - begin
     assert found.status is Status.LIMIT
     assert 0.1 <= elapsed < 60
@@ -128,8 +130,8 @@ def test_a_search_cut_short_proves_nothing_without_discount() -> None:
 
 
 def test_a_deterministic_search_is_cut_in_time() -> None:
-    order = Order([0.9 * solve(GARNET, Order([np.inf]), 0.9).values[0]])
-    found = solve(GARNET, order, 0.9, policies="deterministic", time_limit=1e-9)
+    order = Order([0.9 * solve(GARNET, Order([np.inf]), gamma=0.9).values[0]])
+    found = solve(GARNET, order, gamma=0.9, policies="deterministic", time_limit=1e-9)
     assert found.status is Status.LIMIT
     assert np.isin(found.policy, [0, 1]).all()
     assert (found.bound >= found.key).all()
@@ -151,8 +153,8 @@ def test_enough_time_changes_nothing() -> None:
     order = Order(half_way(GARNET, 0.9))
     for how in ({"method": "lp"}, {"method": "columns"}, {"policies": "deterministic"}):
         options: dict[str, Any] = how
-        plain = solve(GARNET, order, 0.9, **options)
-        limited = solve(GARNET, order, 0.9, time_limit=600.0, **options)
+        plain = solve(GARNET, order, gamma=0.9, **options)
+        limited = solve(GARNET, order, gamma=0.9, time_limit=600.0, **options)
         assert limited.status is plain.status
         np.testing.assert_array_equal(limited.policy, plain.policy)
         np.testing.assert_array_equal(limited.bound, plain.bound)
@@ -163,7 +165,7 @@ def count_steps(
 ) -> tuple[int, Solution]:
     """How many best policies column generation looks for."""
     lines: list[str] = []
-    found = solve(mdp, order, gamma, method="columns", start=start, progress=lines.append)
+    found = solve(mdp, order, gamma=gamma, method="columns", start=start, progress=lines.append)
     return sum("policies" in line for line in lines), found
 
 
@@ -172,7 +174,7 @@ def count_steps(
 def test_a_start_saves_columns(change: str) -> None:
     mdp = garnet(300, 3, 3, 3, seed=1)
     order, gamma = Order(half_way(mdp, 0.95)), 0.95
-    start = solve(mdp, order, gamma)
+    start = solve(mdp, order, gamma=gamma)
     if change == "thresholds":
         order = Order([t * 1.0001 for t in order.thresholds])
     else:
@@ -186,7 +188,7 @@ def test_a_start_saves_columns(change: str) -> None:
 
 @pytest.mark.slow
 def test_a_start_saves_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    order = Order([0.9 * solve(GARNET, Order([np.inf]), 0.9).values[0]])
+    order = Order([0.9 * solve(GARNET, Order([np.inf]), gamma=0.9).values[0]])
     branch: Callable[..., Any] = deterministic._Search._branch
     nodes: list[int] = []
 
@@ -195,10 +197,10 @@ def test_a_start_saves_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
         return branch(*args)
 
     monkeypatch.setattr(deterministic._Search, "_branch", counted)
-    plain = solve(GARNET, order, 0.9, policies="deterministic")
+    plain = solve(GARNET, order, gamma=0.9, policies="deterministic")
     without = len(nodes)
     nodes.clear()
-    found = solve(GARNET, order, 0.9, policies="deterministic", start=plain)
+    found = solve(GARNET, order, gamma=0.9, policies="deterministic", start=plain)
     assert len(nodes) < without
     np.testing.assert_allclose(found.key, plain.key, atol=1e-9)
 
@@ -209,10 +211,14 @@ def test_a_start_saves_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_optimum_is_the_same_from_any_start(method: Method, gamma: float) -> None:
     mdp = grid(8, seed=4)
     order = Order([-1.0, -1.5])
-    plain = solve(mdp, order, gamma, method=method)
-    starts = (plain, solve(mdp, Order([-np.inf, np.inf]), 0.5), np.zeros(mdp.num_states, dtype=int))
+    plain = solve(mdp, order, gamma=gamma, method=method)
+    starts = (
+        plain,
+        solve(mdp, Order([-np.inf, np.inf]), gamma=0.5),
+        np.zeros(mdp.num_states, dtype=int),
+    )
     for start in starts:
-        found = solve(mdp, order, gamma, method=method, start=start)
+        found = solve(mdp, order, gamma=gamma, method=method, start=start)
         assert found.status is plain.status
         np.testing.assert_allclose(found.key, plain.key, atol=1e-6)
 
@@ -249,16 +255,16 @@ def test_a_start_that_pays_for_ever_is_no_result() -> None:
 
 
 def test_a_start_of_another_model_is_refused() -> None:
-    start = solve(GARNET, Order([0.0]), 0.9)
+    start = solve(GARNET, Order([0.0]), gamma=0.9)
     others = (garnet(26, 3, 3, 2, seed=3), garnet(25, 3, 3, 2, seed=4), garnet(25, 3, 3, 3, seed=3))
     for other in others:
         with pytest.raises(ValueError, match=r"^start: "):
-            solve(other, Order([0.0] * (other.num_objectives - 1)), 0.9, start=start)
+            solve(other, Order([0.0] * (other.num_objectives - 1)), gamma=0.9, start=start)
     with pytest.raises(ValueError, match=r"^start: .*probabilities"):
-        solve(GARNET, Order([0.0]), 0.9, start=np.full((25, 3), 0.5))
+        solve(GARNET, Order([0.0]), gamma=0.9, start=np.full((25, 3), 0.5))
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
 def test_a_time_limit_is_positive(seconds: float) -> None:
     with pytest.raises(ValueError, match=r"^time_limit: must be positive"):
-        solve(GARNET, Order([0.0]), 0.9, time_limit=seconds)
+        solve(GARNET, Order([0.0]), gamma=0.9, time_limit=seconds)

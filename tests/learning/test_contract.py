@@ -32,8 +32,8 @@ every_learner = pytest.mark.parametrize("name", LEARNING)
 every_kind = pytest.mark.parametrize("kind", LEARNERS.values(), ids=LEARNERS)
 
 
-def run(learner: Learner, order: Order = ORDER, key: int = 0, task: MDP = MAZE) -> Trained:
-    return train(task, order, learner, seeds=2, updates=UPDATES, key=key)
+def run(learner: Learner, order: Order = ORDER, seed: int = 0, task: MDP = MAZE) -> Trained:
+    return train(task, order, learner, seeds=2, updates=UPDATES, seed=seed)
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_same_key_same_result(name):
     learner = LEARNING[name]
     trained = run(learner)
     assert_same(run(learner), trained)
-    assert not np.allclose(run(learner, key=1).policies, trained.policies)
+    assert not np.allclose(run(learner, seed=1).policies, trained.policies)
     assert not np.allclose(trained.policies[0], trained.policies[1])
 
 
@@ -73,7 +73,7 @@ def test_compiled_once_for_all_numbers(name):
     run(learner)
     before = programs(advance)
     numbers = {field: 0.5 * getattr(learner, field) for field in learner.traced}
-    changed = run(dataclasses.replace(learner, **numbers), Order([3.0]), key=9)
+    changed = run(dataclasses.replace(learner, **numbers), Order([3.0]), seed=9)
     assert changed.run.update == UPDATES
     run(learner, task=other_maze())
     assert programs(advance) == before

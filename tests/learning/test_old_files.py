@@ -50,13 +50,13 @@ def test_an_unfinished_training_on_a_model_ends_as_if_nothing_had_happened(tmp_p
         11,
         (2, 5, len(half.order)),
     )
-    options: dict[str, Any] = {"seeds": 2, "updates": 30, "key": 5}
+    options: dict[str, Any] = {"seeds": 2, "updates": 30, "seed": 5}
     resumed = train(half.mdp, half.order, half.learner, **options, checkpoint=path, resume=True)
     whole = train(half.mdp, half.order, half.learner, **options)
     np.testing.assert_allclose(resumed.history["returns"], whole.history["returns"], rtol=1e-5)
     np.testing.assert_allclose(resumed.policies, whole.policies, atol=1e-4)
     assert int(load(path).run.update) == 30
-    other = {**options, "key": 6}
+    other = {**options, "seed": 6}
     with pytest.raises(ValueError, match=r"is of another training: its key is \[0, 5\], not"):
         train(half.mdp, half.order, half.learner, **other, checkpoint=path, resume=True)
 
@@ -75,7 +75,7 @@ def test_an_unfinished_training_in_an_environment_goes_on(tmp_path):
     assert half.policy(1)(np.array([0, 0], np.int32)) in range(4)
     learner = PPO(hidden=(8,), batch=4, max_steps=20)
     assert half.learner == learner
-    options: dict[str, Any] = {"seeds": 2, "updates": 6, "key": 5}
+    options: dict[str, Any] = {"seeds": 2, "updates": 6, "seed": 5}
     task, order = "deep-sea-treasure-v0", Order([20.0])
     resumed = train(task, order, learner, **options, checkpoint=path, resume=True)
     whole = train(task, order, learner, **options)

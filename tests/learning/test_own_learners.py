@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,26 +14,7 @@ from lexicone.learning._settings import check_settings, number
 from lexicone.learning._train import train, train_many
 from lexicone.learning.algos._ppo import PPO
 from lexicone.order import Order
-from tests.helpers.trainings import MAZE, ORDER
-
-
-@dataclass(frozen=True)
-class Still:
-    """Learns nothing, and reports only how often."""
-
-    batch: int = 1
-    max_steps: int = 3
-    table: Any = None
-    traced: ClassVar[tuple[str, ...]] = ()
-
-    def init(self, problem, key):
-        return jnp.zeros(problem.env.next_state.shape[:2])
-
-    def log_policy(self, problem, state):
-        return jax.nn.log_softmax(state)
-
-    def update(self, problem, state, key, share):
-        return state, {"share": share}
+from tests.helpers.trainings import MAZE, ORDER, Still
 
 
 class Swept(Still):

@@ -16,8 +16,8 @@ def test_resume_refuses_another_training(tmp_path):
     run(seeds=1, checkpoint=path)
     for changes, named in (
         ({"learner": replace(LEARNER, delta=0.2)}, r"delta is [\d.]+, not 0.2$"),
-        ({"order": Order([-3.0], names=["tiles", "time"])}, "thresholds"),
-        ({"key": 4}, "key"),
+        ({"order": Order([-3.0], names=["tiles+goal", "time"])}, "thresholds"),
+        ({"seed": 4}, "key"),
         ({"updates": 70}, "updates"),
         ({"seeds": 2}, "seeds"),
     ):

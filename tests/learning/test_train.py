@@ -1,5 +1,5 @@
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import jax
@@ -7,11 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lexicone.cli._train import Train
+from lexicone.learning import _plan
 from lexicone.learning._episodes import collect
 from lexicone.learning._learner import progress_metrics
 from lexicone.learning._saved import load
 from lexicone.learning._train import train, train_many
 from lexicone.learning._train_model import advance
+from lexicone.learning.algos._ppo import PPO
 from lexicone.order import Order
 from lexicone.tasks import maze
 from tests.helpers.interruption import killed_after
@@ -30,9 +33,9 @@ from tests.helpers.trainings import (
 @pytest.mark.slow
 def test_same_key_same_result(trained):
     assert_same(run(), trained)
-    other = run(key=1)
+    other = run(seed=1)
     assert not np.allclose(other.policies, trained.policies)
-    assert_same(run(key=jax.random.key(1)), other)
+    assert_same(run(seed=jax.random.key(1)), other)
 
 
 @pytest.mark.slow
@@ -85,7 +88,7 @@ def test_compiled_once_for_all_numbers():
     run()
     before = programs(advance)
     numbers = {"delta": 0.0, "gamma": 0.5, "learning_rate": 1.0, "temperature": 5.0}
-    run(replace(LEARNER, **numbers), Order([3.0]), key=9)
+    run(replace(LEARNER, **numbers), Order([3.0]), seed=9)
     run(progress=True, updates=40, log_every=2)
     train(other_maze(), ORDER, LEARNER, seeds=3, updates=UPDATES, snapshots=4)
     assert programs(advance) == before
@@ -171,7 +174,6 @@ def test_a_learner_of_ones_own(tmp_path):
         ({"learner": object()}, r"^learner: .* has no traced, batch"),
         ({"seeds": 0}, r"^seeds: must be a whole number of at least 1, got 0"),
         ({"seeds": 1.5}, r"^seeds: must be a whole number of at least 1, got 1.5"),
-        ({"updates": None}, r"^updates, episodes: give one"),
         ({"episodes": 5}, r"^updates, episodes: give one"),
         ({"updates": 0}, r"^updates: must be a whole number of at least 1, got 0"),
         ({"updates": 3.0}, r"^updates: must be a whole number of at least 1, got 3.0"),
@@ -180,10 +182,10 @@ def test_a_learner_of_ones_own(tmp_path):
         ({"snapshots": 1.5}, r"^snapshots: must be a whole number of at least 0, got 1.5"),
         ({"log_every": 0}, r"^log_every: must be a whole number of at least 1, got 0"),
         ({"log_every": 1.5}, r"^log_every: must be a whole number of at least 1, got 1.5"),
-        ({"key": None}, r"^key: expected a whole number or a jax.random key, got None"),
-        ({"key": 2**32}, r"^key: must be from 0 to 2³²−1, got 4294967296"),
-        ({"key": -1}, r"^key: must be from 0 to 2³²−1, got -1"),
-        ({"key": jax.random.split(jax.random.key(0))}, r"^key: expected one .* shape \(2,\)"),
+        ({"seed": None}, r"^seed: expected a whole number or a jax.random key, got None"),
+        ({"seed": 2**32}, r"^seed: must be from 0 to 2³²−1, got 4294967296"),
+        ({"seed": -1}, r"^seed: must be from 0 to 2³²−1, got -1"),
+        ({"seed": jax.random.split(jax.random.key(0))}, r"^seed: expected one .* shape \(2,\)"),
         ({"checkpoint": 3}, r"^checkpoint: expected a path, got 3"),
         ({"checkpoint": "/dev/null/run"}, r"^checkpoint: cannot write to '/dev/null/run': "),
         ({"checkpoint": "/"}, r"^checkpoint: cannot write to '/': it is a folder"),
@@ -209,3 +211,15 @@ def test_variants_must_share_their_form():
 
 def test_episodes_are_rounded_up_to_updates():
     assert run(seeds=1, episodes=9).updates == 5
+
+
+@pytest.mark.slow
+def test_without_a_learner_it_does_what_the_command_does(monkeypatch):
+    command = {field.name: field.default for field in fields(Train)}
+    assert command["learner"] == "ppo"
+    assert inspect.signature(train).parameters["seeds"].default == command["seeds"]
+    assert command["episodes"] == _plan.EPISODES
+    monkeypatch.setattr(_plan, "EPISODES", 50)
+    found = train(MAZE, ORDER, seeds=1)
+    assert found.learner == PPO()
+    assert found.updates == -(-50 // PPO().batch)

@@ -59,7 +59,7 @@ def test_a_run_depends_on_its_key_and_number_alone(bets):
     ):
         np.testing.assert_array_equal(ours[0], theirs[0])
     assert not np.allclose(bets.history["returns"][0], bets.history["returns"][1])
-    other = bet(seeds=1, key=1, updates=5).history["returns"]
+    other = bet(seeds=1, seed=1, updates=5).history["returns"]
     assert not np.allclose(other, alone.history["returns"][:, :5])
 
 
@@ -82,7 +82,7 @@ def test_a_killed_run_resumes_to_the_same_end(tmp_path, bets, capsys):
     others: list[tuple[dict[str, Any], str]] = [
         ({"features": lambda x: 3 * x}, "first_steps"),
         ({"task": altered()}, "environment"),
-        ({"key": 3}, "key"),
+        ({"seed": 3}, "key"),
     ]
     for changes, named in others:
         with pytest.raises(ValueError, match=rf"is of another training: its {named} is"):

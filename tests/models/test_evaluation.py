@@ -37,7 +37,7 @@ def test_a_bad_policy_is_named(policy: Any, message: str) -> None:
 def test_values_solve_the_bellman_equation(seed: int, gamma: float) -> None:
     mdp = random_mdp(seed, states=7, terminals=2)
     policy = random_policy(mdp, seed)
-    values = state_values(mdp, policy, gamma)
+    values = state_values(mdp, policy, gamma=gamma)
     dense = mdp.to_dense()
     chain = np.einsum("sa,sat->st", policy, dense.transition)
     reward = np.einsum("sa,sat,satk->sk", policy, dense.transition, dense.reward)
@@ -55,10 +55,10 @@ def test_a_horizon_counts_so_many_steps(seed: int, horizon: int, gamma: float) -
     reward = np.einsum("sa,sat,satk->sk", policy, dense.transition, dense.reward)
     steps = [gamma**t * mdp.initial @ np.linalg.matrix_power(chain, t) for t in range(horizon)]
     np.testing.assert_allclose(
-        evaluate(mdp, policy, gamma, horizon), np.sum(steps, axis=0) @ reward, atol=1e-9
+        evaluate(mdp, policy, gamma, horizon=horizon), np.sum(steps, axis=0) @ reward, atol=1e-9
     )
     with pytest.raises(ValueError, match=r"^horizon: must be at least 1"):
-        evaluate(mdp, policy, gamma, 0)
+        evaluate(mdp, policy, gamma, horizon=0)
 
 
 @given(st.integers(0, 10**6))
@@ -74,14 +74,14 @@ def test_actions_and_one_hot_probabilities_are_the_same_policy(seed: int) -> Non
 def test_undiscounted_values_are_the_limit_of_discounted_ones(seed: int) -> None:
     mdp = random_mdp(seed, terminals=1)
     policy = random_policy(mdp, seed)
-    close, exact = state_values(mdp, policy, 1 - 1e-9), state_values(mdp, policy, 1.0)
+    close, exact = state_values(mdp, policy, gamma=1 - 1e-9), state_values(mdp, policy, gamma=1.0)
     np.testing.assert_allclose(close, exact, rtol=1e-5, atol=1e-5)
 
 
 def test_a_loop_that_pays_nothing_counts_nothing() -> None:
     # 0 → 1 with reward 3, then 1 ↔ 2 for ever without reward
     mdp = chain_mdp([[0, 1, 0], [0, 0, 1], [0, 1, 0]], [3, 0, 0])
-    np.testing.assert_array_equal(state_values(mdp, [0, 0, 0], 1.0)[:, 0], [3, 0, 0])
+    np.testing.assert_array_equal(state_values(mdp, [0, 0, 0], gamma=1.0)[:, 0], [3, 0, 0])
 
 
 @pytest.mark.parametrize(("paid", "value"), [((1, 0), np.inf), ((-2, 1), -np.inf)])
@@ -99,7 +99,7 @@ def test_divergence_is_reported_per_objective_and_only_where_it_is_reached() -> 
     mdp = chain_mdp(transition, reward, terminal=3)
     policy = np.zeros(4, dtype=int)
     np.testing.assert_array_equal(
-        state_values(mdp, policy, 1.0), [[np.inf, 6], [np.inf, 0], [2, 2], [0, 0]]
+        state_values(mdp, policy, gamma=1.0), [[np.inf, 6], [np.inf, 0], [2, 2], [0, 0]]
     )
     elsewhere = chain_mdp(transition, reward, initial=2, terminal=3)
     np.testing.assert_array_equal(evaluate(elsewhere, policy, 1.0), [2, 2])
@@ -159,9 +159,9 @@ def test_the_loop_that_is_reached_first_is_ahead_by_what_it_paid_meanwhile() -> 
 
 def test_rewards_that_cancel_in_a_loop_have_the_abel_sum() -> None:
     mdp = chain_mdp([[0, 1], [1, 0]], [1, -1])
-    values = state_values(mdp, [0, 0], 1.0)[:, 0]
+    values = state_values(mdp, [0, 0], gamma=1.0)[:, 0]
     np.testing.assert_allclose(values, [0.5, -0.5])
-    np.testing.assert_allclose(state_values(mdp, [0, 0], 1 - 1e-8)[:, 0], values, atol=1e-7)
+    np.testing.assert_allclose(state_values(mdp, [0, 0], gamma=1 - 1e-8)[:, 0], values, atol=1e-7)
 
 
 @given(st.integers(0, 10**6))
@@ -171,7 +171,7 @@ def test_cancelling_rewards_in_random_recurrent_chains(seed: int) -> None:
     weights = np.linalg.matrix_power(chain, 200)[0]
     reward = rng.normal(size=5)
     mdp = chain_mdp(chain, reward - weights @ reward)
-    exact = state_values(mdp, np.zeros(5, int), 1.0)[:, 0]
+    exact = state_values(mdp, np.zeros(5, int), gamma=1.0)[:, 0]
     total = sum(np.linalg.matrix_power(chain, t) @ (reward - weights @ reward) for t in range(200))
     np.testing.assert_allclose(exact, total, atol=1e-8)
 
@@ -182,7 +182,7 @@ def test_iterative_and_direct_solutions_agree(
 ) -> None:
     mdp = grid(12, num_objectives=3, slip=0.3)
     policy = random_policy(mdp, 1)
-    direct = state_values(mdp, policy, gamma)
+    direct = state_values(mdp, policy, gamma=gamma)
     calls: list[bool] = []
     iterate = chains._iterate
 
@@ -194,11 +194,11 @@ def test_iterative_and_direct_solutions_agree(
     monkeypatch.setattr(evaluation, "factorises_well", lambda graph: False)
     monkeypatch.setattr(chains, "_DIRECT_SIZE", 10)
     monkeypatch.setattr(chains, "_iterate", counted)
-    np.testing.assert_allclose(state_values(mdp, policy, gamma), direct, rtol=1e-10)
+    np.testing.assert_allclose(state_values(mdp, policy, gamma=gamma), direct, rtol=1e-10)
     assert calls
     assert all(calls)
     monkeypatch.setattr(chains, "_iterate", lambda *system: None)  # it gives up
-    np.testing.assert_allclose(state_values(mdp, policy, gamma), direct, rtol=1e-10)
+    np.testing.assert_allclose(state_values(mdp, policy, gamma=gamma), direct, rtol=1e-10)
 
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.1, np.nan])

@@ -39,7 +39,7 @@ def test_one_objective_is_value_iteration(name, seed):
     """Cyclic selection with slack 0 only: otherwise it takes what is nearly the best, and taken targets follow."""
     mdp = random_model(seed, 5, 3, 1, "any", True)
     rule = preset(name, accept=absolute_slack(0)) if name == "cyclic" else name
-    found = tlq_iterate(mdp, Order([]), rule, 0.9, tolerance=1e-12)
+    found = tlq_iterate(mdp, Order([]), rule, gamma=0.9, tolerance=1e-12)
     expected = value_iteration(mdp, 0.9)
     np.testing.assert_allclose(found.q[..., 0], expected, rtol=1e-9, atol=1e-10)
     alive = ~mdp.terminal
@@ -68,7 +68,7 @@ def test_small_maze_undiscounted_depends_on_ties_alone():
 
 
 def test_small_maze_discounted_threshold_ignores_the_second_objective():
-    found = tlq_iterate(maze("small"), Order([1.0]), "gabor", 0.9)
+    found = tlq_iterate(maze("small"), Order([1.0]), "gabor", gamma=0.9)
     np.testing.assert_allclose(found.values, [0.9, -5.0])
 
 
@@ -83,7 +83,7 @@ def lucky_orders(gamma, slacks):
                 mdp,
                 order,
                 preset("urban", accept=absolute_slack(slack), action_order=p),
-                gamma,
+                gamma=gamma,
                 tolerance=1e-7,
             )
         )
@@ -104,21 +104,21 @@ def test_small_maze_absolute_slack_only_below_the_golden_ratio():
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.6])
 def test_small_maze_informed_targets_need_ties_broken_by_the_first_objective(threshold):
     mdp, order = maze("small"), Order([threshold])
-    found = tlq_iterate(mdp, order, "informed", 0.9)
+    found = tlq_iterate(mdp, order, "informed", gamma=0.9)
     assert found.status == "converged"
     np.testing.assert_allclose(found.values, GOAL_ROUTE, atol=1e-12)
-    best = solve(mdp, order, 0.9)
+    best = solve(mdp, order, gamma=0.9)
     np.testing.assert_allclose(order.key(found.values), best.key, atol=1e-6)
-    fixed = tlq_iterate(mdp, order, preset("informed", ties="first"), 0.9)
+    fixed = tlq_iterate(mdp, order, preset("informed", ties="first"), gamma=0.9)
     assert fixed.status == "cycle"
 
 
 def test_small_maze_informed_targets_oscillate_without_a_buffer():
     """The paper's account: near the threshold targets go up and down, and a buffer keeps the policy still."""
     mdp, order = maze("small"), Order([0.7])
-    found = tlq_iterate(mdp, order, "informed", 0.9)
+    found = tlq_iterate(mdp, order, "informed", gamma=0.9)
     assert (found.status, found.period) == ("cycle", 2)
-    still = tlq_iterate(mdp, order, preset("informed", update=informed(0.05)), 0.9)
+    still = tlq_iterate(mdp, order, preset("informed", update=informed(0.05)), gamma=0.9)
     assert still.status == "converged"
     np.testing.assert_allclose(still.values, GOAL_ROUTE, atol=1e-12)
 
@@ -130,7 +130,10 @@ def test_small_maze_cyclic_selection_fails():
     assert not any(
         reaches_goal_safely(
             tlq_iterate(
-                maze("small"), Order([1.0]), preset("cyclic", accept=absolute_slack([d, e])), g
+                maze("small"),
+                Order([1.0]),
+                preset("cyclic", accept=absolute_slack([d, e])),
+                gamma=g,
             )
         )
         for g, d, e in settings
@@ -138,7 +141,7 @@ def test_small_maze_cyclic_selection_fails():
 
 
 def test_sarsa_oscillates_and_the_cycle_is_reported():
-    found = tlq_iterate(maze("small"), Order([0.5]), "sarsa", 0.9)
+    found = tlq_iterate(maze("small"), Order([0.5]), "sarsa", gamma=0.9)
     assert (found.status, found.period) == ("cycle", 7)
     assert "7" in found.message
     assert found.cycle.shape == (7, 9, 4)
@@ -146,14 +149,14 @@ def test_sarsa_oscillates_and_the_cycle_is_reported():
     np.testing.assert_array_equal(found.cycle[-1], found.policy)
     np.testing.assert_allclose(found.history[-1], found.history[-8], atol=1e-9)
     assert len(found.history) == found.sweeps + 1
-    strict = tlq_iterate(maze("small"), Order([1.0]), "sarsa", 0.9)
+    strict = tlq_iterate(maze("small"), Order([1.0]), "sarsa", gamma=0.9)
     assert strict.status == "converged"
     assert strict.period == 1
     assert strict.cycle.shape == (0, 9, 4)
 
 
 def test_sweep_limit_and_policies_that_repeat_while_values_drift():
-    found = tlq_iterate(maze("small"), Order([1.0]), "gabor", 0.9, max_sweeps=1)
+    found = tlq_iterate(maze("small"), Order([1.0]), "gabor", gamma=0.9, max_sweeps=1)
     assert (found.status, found.period, found.sweeps) == ("sweep limit", 0, 1)
     assert _repetition(np.array([1, 2, 3] * 10)) == 3
     assert _repetition(np.array([3] * 10 + [1, 2] * 10)) == 2

@@ -77,7 +77,7 @@ def test_one_objective_is_q_learning():
         mdp,
         Order([]),
         rule,
-        0.9,
+        gamma=0.9,
         seeds=3,
         seed=7,
         steps=steps,
@@ -120,12 +120,26 @@ def test_a_cut_off_episode_still_has_a_future():
     """A loop that pays 1, cut after each step: after n steps at rate 1 the value is (1−γⁿ)/(1−γ), not 1."""
     mdp = drawn(2, {0: [(0, (1.0,))]}, [1])
     found = tlq(
-        mdp, Order([]), "gabor", 0.9, seeds=1, steps=50, learning_rate=1.0, max_episode_steps=1
+        mdp,
+        Order([]),
+        "gabor",
+        gamma=0.9,
+        seeds=1,
+        steps=50,
+        learning_rate=1.0,
+        max_episode_steps=1,
     )
     np.testing.assert_allclose(found.q[0, 0, 0, 0], (1 - 0.9**50) / 0.1)
     ending = drawn(2, {0: [(1, (1.0,))]}, [1])
     found = tlq(
-        ending, Order([]), "gabor", 0.9, seeds=1, steps=50, learning_rate=1.0, max_episode_steps=1
+        ending,
+        Order([]),
+        "gabor",
+        gamma=0.9,
+        seeds=1,
+        steps=50,
+        learning_rate=1.0,
+        max_episode_steps=1,
     )
     np.testing.assert_allclose(found.q[0, 0, 0, 0], 1.0)
 
@@ -174,12 +188,12 @@ def test_learning_clips_the_mean_and_does_not_average_what_is_clipped():
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "sarsa"])
 def test_learning_without_chance_is_exactly_the_iteration(name):
     rule = preset(name, ties="random" if name == "relative" else "by_objective")
-    exact = tlq_iterate(fork(), Order([0.7]), rule, 0.5)
+    exact = tlq_iterate(fork(), Order([0.7]), rule, gamma=0.5)
     found = tlq(
         fork(),
         Order([0.7]),
         rule,
-        0.5,
+        gamma=0.5,
         seeds=1,
         steps=200,
         learning_rate=1.0,

@@ -96,7 +96,7 @@ COMBINATIONS = [(u, a, s, expected[u]) for a, s, expected in FORK for u in UPDAT
 def test_every_combination_by_hand(update, accept, select, expected):
     """τ=0.7, γ=½. Acceptable for the first objective: a and b reach 0.7; within 0.1 of 1 is only a, but clipped a
     and b are equal; all are within 70 %. Cyclic: the second slack decides whether a comes back."""
-    found = tlq_iterate(fork(), Order([0.7]), Rule(UPDATES[update], accept, select), 0.5)
+    found = tlq_iterate(fork(), Order([0.7]), Rule(UPDATES[update], accept, select), gamma=0.5)
     action, first, second = expected
     assert found.status == "converged"
     assert found.policy[1].tolist() == np.eye(3)[action].tolist()
@@ -108,10 +108,10 @@ def test_every_combination_by_hand(update, accept, select, expected):
 
 def test_a_buffer_enlarges_the_targets_set_but_not_the_selections():
     rule = Rule(informed(buffer=0.4), absolute_threshold())
-    found = tlq_iterate(fork(), Order([0.7]), rule, 0.5)
+    found = tlq_iterate(fork(), Order([0.7]), rule, gamma=0.5)
     assert found.policy[1].argmax() == B
     np.testing.assert_allclose(found.q[0, 0], [0.5 * 0.3, 0.5 * 1])
-    without = tlq_iterate(fork(), Order([0.7]), preset("informed"), 0.5)
+    without = tlq_iterate(fork(), Order([0.7]), preset("informed"), gamma=0.5)
     np.testing.assert_allclose(without.q[0, 0], [0.5 * 0.8, 0.5 * 1])
 
 

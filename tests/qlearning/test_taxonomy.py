@@ -16,7 +16,7 @@ from tests.helpers.small_models import drawn, random_model, small_models
 
 def kinds(mdp, gamma=1.0):
     order = Order([0.0] * (mdp.num_objectives - 1))
-    return {kind.label: str(kind) for kind in classify(mdp, order, gamma)}
+    return {kind.label: str(kind) for kind in classify(mdp, order, gamma=gamma)}
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.9, 0.99, 1.0])
@@ -49,7 +49,7 @@ def test_the_two_problems_by_hand():
     assert [kind.terminating for kind in found] == [False, True, False]
     assert [kind.endpoint for kind in found] == [False, True, False]
     assert [kind.constrained for kind in found] == [True, True, False]
-    half = classify(mdp, Order([0.0, 0.0]), 0.5, horizon=3)
+    half = classify(mdp, Order([0.0, 0.0]), gamma=0.5, horizon=3)
     assert [kind.best_endless for kind in half] == [-1.75, 0, 0.4375]
     assert [kind.worst_ending for kind in half] == [-4, 1.5, -1]
 
@@ -77,7 +77,7 @@ def episodes(mdp, gamma, horizon):
 def test_against_all_episodes(arguments):
     mdp = random_model(*arguments)
     order = Order([0.0] * (mdp.num_objectives - 1))
-    found = classify(mdp, order, 0.9, horizon=4)
+    found = classify(mdp, order, gamma=0.9, horizon=4)
     endless, ending = episodes(mdp, 0.9, 4)
     for k, kind in enumerate(found):
         best = max((total[k] for total in endless), default=-math.inf)
@@ -111,7 +111,7 @@ def test_what_cannot_happen_does_not_count():
 
 
 def test_cases():
-    found = predict(maze("small"), Order([0.5]), 0.9)
+    found = predict(maze("small"), Order([0.5]), gamma=0.9)
     assert (found.case, found.works) == (Case.TERMINATING_CONSTRAINT, False)
     assert "Proposition" in found.reference
     assert "goal" in found.message
@@ -145,14 +145,16 @@ def test_predictions_against_what_happens():
 
     def is_optimal(mdp, threshold, gamma=1.0):
         order = Order([threshold])
-        found = tlq_iterate(mdp, order, "gabor", gamma)
-        best = solve(mdp, order, gamma)
+        found = tlq_iterate(mdp, order, "gabor", gamma=gamma)
+        best = solve(mdp, order, gamma=gamma)
         return bool(np.allclose(order.key(found.values), best.key, atol=1e-6))
 
     treasure = tlq_iterate(deep_sea_treasure(), Order([8.0]))
     assert treasure.values.tolist() == [8, -8]  # the best without a coin flip
     assert predict(deep_sea_treasure(), Order([8.0])).works
-    assert is_optimal(maze("small"), 0.5, 0.9) is predict(maze("small"), Order([0.5]), 0.9).works
+    assert (
+        is_optimal(maze("small"), 0.5, 0.9) is predict(maze("small"), Order([0.5]), gamma=0.9).works
+    )
     assert predict(space_traders(), Order([0.88])).works
     dominated = tlq_iterate(space_traders(), Order([0.88])).values
     better = solve(space_traders(), Order([0.88]), policies="deterministic").values
@@ -173,16 +175,17 @@ def test_every_task_is_classified(name):
 
 
 def test_names_come_from_the_order_first():
-    found = classify(maze("small"), Order({"arrive": 0.5, "safe": None}))
-    assert [kind.label for kind in found] == ["arrive", "safe"]
+    found = classify(maze("small").reorder([1, 0]), Order({"goal": 0.5, "tiles": None}))
+    assert [kind.label for kind in found] == ["goal", "tiles"]
+    assert found == classify(maze("small"), [0.5])
 
 
 @pytest.mark.parametrize("function", [classify, predict])
 def test_mistakes(function):
     mdp = maze("small")
-    with pytest.raises(ValueError, match=r"^order: has 1 objectives, but the model pays 2"):
+    with pytest.raises(ValueError, match=r"^order: has 1 objectives .*, but the model has 2"):
         function(mdp, Order([]))
     with pytest.raises(ValueError, match=r"^gamma: must be above 0"):
-        function(mdp, Order([0.0]), 0.0)
+        function(mdp, Order([0.0]), gamma=0.0)
     with pytest.raises(ValueError, match=r"^horizon: must be at least 1, got 0"):
         function(mdp, Order([0.0]), horizon=0)

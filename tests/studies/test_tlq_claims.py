@@ -90,7 +90,7 @@ def test_walks():
 def test_what_happened_in_words(rule, threshold, gamma, told):
     if rule == "urban":
         rule = preset("urban", accept=absolute_slack(0.171))
-    found = tlq_iterate(SMALL, Order([threshold]), rule, gamma)
+    found = tlq_iterate(SMALL, Order([threshold]), rule, gamma=gamma)
     assert happened(SMALL, found) == told
 
 
@@ -101,18 +101,18 @@ def test_what_happened_in_words(rule, threshold, gamma, told):
 def test_policies_of_all_ties_are_those_of_all_runs(rule):
     """One table read 25 times, against 25 iterations."""
     order = Order([0.3])
-    open_ones = list(policies_of(tlq_iterate(SMALL, order, rule, 0.5)))
+    open_ones = list(policies_of(tlq_iterate(SMALL, order, rule, gamma=0.5)))
     assert len(open_ones) == 25
     ways = [
         replace(rule, ties="first", action_order=p) for p in itertools.permutations(range(4))
     ] + [replace(rule, ties="by_objective")]
     for actions, way in zip(open_ones, ways, strict=True):
-        alone = tlq_iterate(SMALL, order, way, 0.5).policy.argmax(axis=1)
+        alone = tlq_iterate(SMALL, order, way, gamma=0.5).policy.argmax(axis=1)
         np.testing.assert_array_equal(actions[~SMALL.terminal], alone[~SMALL.terminal])
 
 
 def test_targets_that_depend_on_ties_leave_one_policy():
-    found = tlq_iterate(SMALL, Order([0.5]), "informed", 0.9)
+    found = tlq_iterate(SMALL, Order([0.5]), "informed", gamma=0.9)
     (only,) = policies_of(found)
     np.testing.assert_array_equal(only, actions_of(found.policy))
 
@@ -189,7 +189,7 @@ def test_claim_3():
 @pytest.mark.parametrize("number", range(4))
 def test_the_natural_policy_is_the_optimum_of_every_task(number):
     task = ordered_mazes()[number]
-    best = solve(task.mdp, Order([task.threshold]), task.gamma, policies="deterministic")
+    best = solve(task.mdp, Order([task.threshold]), gamma=task.gamma, policies="deterministic")
     costs = maze("early-late", ("tiles", "time"))
     np.testing.assert_allclose(evaluate(costs, best.policy), NATURAL, atol=1e-6)
     assert is_natural(best.policy.argmax(axis=1))
@@ -209,7 +209,9 @@ def test_slacks_cannot_tell_early_from_late():
     _, goal_first, _, tiles_first = ordered_mazes()
     for name in ("urban", "relative", "cyclic"):
         rule, _ = example(goal_first, name)
-        found = tlq_iterate(goal_first.mdp, Order([goal_first.threshold]), rule, goal_first.gamma)
+        found = tlq_iterate(
+            goal_first.mdp, Order([goal_first.threshold]), rule, gamma=goal_first.gamma
+        )
         assert not any(is_natural(actions) for actions in policies_of(found))
     rule, _ = example(tiles_first, "urban")
     found = tlq_iterate(tiles_first.mdp, Order([-8.0]), rule)
@@ -225,7 +227,7 @@ def test_a_recorded_run_goes_on_round_the_cycle():
     policies = np.array(kept["policies"])
     np.testing.assert_array_equal(policies[10:-7], policies[17:])
     assert (policies[10:-3] != policies[13:]).any()
-    third = tlq_iterate(SMALL, Order([threshold]), rule, 0.9, max_sweeps=3)
+    third = tlq_iterate(SMALL, Order([threshold]), rule, gamma=0.9, max_sweeps=3)
     np.testing.assert_array_equal(policies[2], actions_of(third.policy))
     np.testing.assert_allclose(kept["q1"][2], third.q[state_number(SMALL, state), :, 0])
 
@@ -255,8 +257,8 @@ def test_claim_8_is_one_of_learning():
 def test_optimal_values_without_clipping_are_a_rule_of_their_own():
     """Negative control of the table's first two rows: they differ."""
     order = Order([0.7])
-    clipped = tlq_iterate(SMALL, order, "gabor", 0.9)
-    unclipped = tlq_iterate(SMALL, order, preset("gabor", update=optimal), 0.9)
+    clipped = tlq_iterate(SMALL, order, "gabor", gamma=0.9)
+    unclipped = tlq_iterate(SMALL, order, preset("gabor", update=optimal), gamma=0.9)
     assert walk(SMALL, actions_of(clipped.policy)).ends == "goal"
     assert walk(SMALL, actions_of(unclipped.policy)).ends == "loop"
 
@@ -274,7 +276,7 @@ def test_the_early_late_figure_has_a_panel_for_each():
     task = drawn_maze()
     rule, numbers = example(task, "gabor")
     data = drawn_policies(
-        {"gabor": tlq_iterate(task.mdp, Order([task.threshold]), rule, task.gamma)}
+        {"gabor": tlq_iterate(task.mdp, Order([task.threshold]), rule, gamma=task.gamma)}
     )
     assert data["optimum"]["outcome"] == "tiles -8\n12 steps"
     up = [0] * task.mdp.num_states

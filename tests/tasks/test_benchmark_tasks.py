@@ -130,8 +130,10 @@ def test_steps_and_enumeration_agree_with_mo_gymnasium(name, options, build):
     ours = np.flatnonzero(mdp.reachable())
     match = [number[state_name(mdp, int(s))] for s in ours]
     uniform = [np.full((m.num_states, m.num_actions), 1 / m.num_actions) for m in (mdp, listed)]
-    values = state_values(mdp, uniform[0], 0.9)[ours]
-    np.testing.assert_allclose(state_values(listed, uniform[1], 0.9)[match], values, rtol=1e-5)
+    values = state_values(mdp, uniform[0], gamma=0.9)[ours]
+    np.testing.assert_allclose(
+        state_values(listed, uniform[1], gamma=0.9)[match], values, rtol=1e-5
+    )
 
 
 def test_resource_gathering_takes_the_steps_of_mo_gymnasium():

@@ -43,6 +43,8 @@ class Compare:
     """K−1 thresholds, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     gamma: float = 1.0
     """Discount factor of the returns, above 0 and at most 1."""
     max_states: int = 100_000
@@ -59,9 +61,11 @@ class Compare:
         from lexicone.criteria._compare import compare
 
         check_folder(self.out)
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         order = make_order(mdp, self.thresholds, self.task)
-        coming = compare(mdp, order, self.gamma, self.max_states, self.seconds)
+        coming = compare(
+            mdp, order, gamma=self.gamma, max_states=self.max_states, seconds=self.seconds
+        )
         if self.json:
             rows = list(coming)
             print(json.dumps([_as_json(row) for row in rows], indent=2, ensure_ascii=False))
@@ -102,6 +106,8 @@ class Augment:
     """K−1 thresholds on the returns of an episode, most important first: a budget B is −B."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     rewards: Literal["vector", "endpoint", "accumulated", "penalty"] = "vector"
     """K objectives clipped by episode, or one of the paper's three scalar rewards."""
     gamma: float = 1.0
@@ -120,9 +126,9 @@ class Augment:
             raise ValueError(
                 f"--save: cannot write to {self.save}: no such folder, or no file name"
             )
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         order = make_order(mdp, self.thresholds, self.task)
-        found = augmentation(mdp, order, self.rewards, self.gamma, max_states=self.max_states)
+        found = augmentation(mdp, order, self.rewards, gamma=self.gamma, max_states=self.max_states)
         console.print(
             f"{mdp.num_states} states, with budgets {found.mdp.num_states}", highlight=False
         )
@@ -130,7 +136,7 @@ class Augment:
             numbers = vector_text(found.penalty.multipliers, 6, brackets=False)
             console.print(f"λ = {numbers}, C = {found.penalty.constant:.6g}", highlight=False)
         own = order if self.rewards == "vector" else Order([])
-        solution = solve(found.mdp, own, self.gamma)
+        solution = solve(found.mdp, own, gamma=self.gamma)
         lifted = found.lift(solution.policy)
         console.print(
             f"{solution.status}: {vector_text(lifted.values, 6)}; an episode meets all thresholds with probability "

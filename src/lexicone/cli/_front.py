@@ -30,6 +30,8 @@ class Pareto:
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     gamma: float = 1.0
     """Discount factor, 0 to 1."""
     policies: Literal["stochastic", "deterministic"] = "stochastic"
@@ -46,14 +48,14 @@ class Pareto:
         from lexicone.exact._front import pareto
 
         check_folder(self.out)
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         options: dict[str, Any] = {"policies": self.policies, "points": self.points}
         with make_console(stderr=True).status("computing the front …") as status:
 
             def progress(line: str) -> None:
                 status.update(f"computing the front … {line}")
 
-            front = pareto(mdp, self.gamma, progress=progress, **options)
+            front = pareto(mdp, gamma=self.gamma, progress=progress, **options)
         if self.json:
             found = {
                 "objectives": list(mdp.objective_labels),

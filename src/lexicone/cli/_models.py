@@ -72,6 +72,8 @@ class Show:
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     out: Path | None = None
     """The folder to write PNG and SVG to."""
 
@@ -80,7 +82,7 @@ class Show:
         from lexicone.plots._text import sketch
 
         check_folder(self.out)
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         console.print(
             f"{self.task}: {mdp.num_states} states, {mdp.num_actions} actions, at most "
             f"{mdp.num_successors} successors; objectives: {', '.join(mdp.objective_labels)}",
@@ -107,6 +109,8 @@ class Solve:
     """K−1 thresholds on expected returns, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     gamma: float = 1.0
     """Discount factor, 0 to 1."""
     policies: Literal["stochastic", "deterministic"] = "stochastic"
@@ -124,11 +128,11 @@ class Solve:
         from lexicone.plots._text import sketch
 
         check_folder(self.out)
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         order = make_order(mdp, self.thresholds, self.task)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
-            solution = solve(mdp, order, self.gamma, **options)
+            solution = solve(mdp, order, gamma=self.gamma, **options)
             print(json.dumps(_as_json(mdp, solution), indent=2, ensure_ascii=False))
             return
         with console.status("solving …") as status:
@@ -136,7 +140,7 @@ class Solve:
             def progress(line: str) -> None:
                 status.update(f"solving … {line}")
 
-            solution = solve(mdp, order, self.gamma, progress=progress, **options)
+            solution = solve(mdp, order, gamma=self.gamma, progress=progress, **options)
         _print_values(mdp, solution, console)
         how = f"γ={self.gamma:g}, {self.policies} policies, {solution.method}"
         reason = "" if solution.status == "optimal" else f": {solution.message}"
@@ -211,7 +215,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
         fixed = solve(
             mdp,
             solution.order,
-            solution.gamma,
+            gamma=solution.gamma,
             policies="deterministic",
             time_limit=_SEARCH_SECONDS,
             progress=progress,

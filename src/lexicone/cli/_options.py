@@ -9,18 +9,39 @@ from lexicone._base.text import read_assignment
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["build", "check_folder", "make_order", "radians", "read_option"]
+__all__ = ["build", "check_folder", "make_order", "radians", "read_objectives", "read_option"]
 
 
-def build(task: str, options: tuple[str, ...] = ()) -> MDP:
-    """The model behind a name on the command line."""
+def build(task: str, options: tuple[str, ...] = (), objectives: tuple[str, ...] = ()) -> MDP:
+    """The model behind a name on the command line, with these of its objectives in this sequence; all by default."""
     from lexicone.cli._task_text import build_from_text
 
     if not task.endswith(".npz"):
-        return build_from_text(task, options)
-    if options:
+        mdp = build_from_text(task, options)
+    elif options:
         raise ValueError(f"--set: a saved model has no options, got {' '.join(options)!r}")
-    return MDP.load(task)
+    else:
+        mdp = MDP.load(task)
+    if not objectives:
+        return mdp
+    return mdp.reorder(read_objectives(objectives, mdp.objective_names, mdp.num_objectives, task))
+
+
+def read_objectives(
+    objectives: tuple[str, ...], names: tuple[str, ...] | None, count: int, task: str
+) -> list[int]:
+    """The places, from 0, of objectives given by name or by number from 1."""
+    known = names or tuple(str(k + 1) for k in range(count))
+    numbers = {str(k + 1): k for k in range(count)}
+    places = [known.index(o) if o in known else numbers.get(o, -1) for o in objectives]
+    if -1 in places:
+        wrong = objectives[places.index(-1)]
+        raise ValueError(
+            f"--objectives: {task} has no objective {wrong!r}; it has {', '.join(known)}"
+        )
+    if len(set(places)) != len(places):
+        raise ValueError(f"--objectives: each may come once, got {' '.join(objectives)}")
+    return places
 
 
 def read_option(option: str) -> tuple[str, Any]:

@@ -72,6 +72,8 @@ class Inspect:
     """K−1 thresholds, most important first; -inf: never matters. By default the task's own, or inf: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     gamma: float = 1.0
     """Discount factor, above 0 and at most 1."""
     horizon: int | None = None
@@ -85,9 +87,9 @@ class Inspect:
         """Classifies, predicts and prints."""
         from lexicone.qlearning._taxonomy import predict
 
-        mdp = build(self.task, self.set)
+        mdp = build(self.task, self.set, self.objectives)
         order = make_order(mdp, self.thresholds or _default_thresholds(self.task, mdp), self.task)
-        found = predict(mdp, order, self.gamma, horizon=self.horizon)
+        found = predict(mdp, order, gamma=self.gamma, horizon=self.horizon)
         tried = _try_presets(mdp, order, self.gamma) if self.presets else []
         if self.json:
             report = {
@@ -149,9 +151,9 @@ def _try_presets(mdp: MDP, order: Order, gamma: float) -> list[dict[str, Any]]:
     from lexicone.qlearning._iterate import tlq_iterate
     from lexicone.qlearning._rules import PRESETS
 
-    optima = [solve(mdp, order, gamma)]
+    optima = [solve(mdp, order, gamma=gamma)]
     if mdp.num_states <= _MAX_STATES_WITHOUT_CHANCE:
-        optima.append(solve(mdp, order, gamma, policies="deterministic"))
+        optima.append(solve(mdp, order, gamma=gamma, policies="deterministic"))
     best, rows = optima[-1].values, []
     for each in optima:
         rows.append(
@@ -165,7 +167,7 @@ def _try_presets(mdp: MDP, order: Order, gamma: float) -> list[dict[str, Any]]:
     for name, rule in PRESETS.items():
         if rule.update.clips and -np.inf in order.thresholds:
             continue  # it would clip every value to −∞
-        found = tlq_iterate(mdp, order, name, gamma)
+        found = tlq_iterate(mdp, order, name, gamma=gamma)
         rows.append(
             {
                 "rule": name,

@@ -14,7 +14,15 @@ from tyro.conf import Positional
 from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
 from lexicone._base.text import plain_numbers, read_assignment, vector_text
-from lexicone.cli._options import build, check_folder, make_order, radians, read_option
+from lexicone.cli._options import (
+    build,
+    check_folder,
+    make_order,
+    radians,
+    read_objectives,
+    read_option,
+)
+from lexicone.learning._defaults import EPISODES, SEEDS, TRAINING_FILE
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
-_FILE = "training.safetensors"
 _LEAST_DRAWN = 0.01  # actions less likely than that are not drawn
 
 
@@ -52,15 +59,17 @@ class Train:
     """K−1 thresholds on returns, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE; for an environment those that it is made with."""
+    objectives: tuple[str, ...] = ()
+    """The task's objectives in this sequence, by name or number from 1; those of a model not listed are left out."""
     learner: str = "ppo"
     """Which learner: ppo, a2c, or reinforce, the paper's algorithm."""
     settings: tuple[str, ...] = ()
     """Settings of the learner, as NAME=VALUE; a wrong name lists them all."""
     delta_deg: float | None = None
     """Conservativeness Δ in degrees, 0 to below 90, instead of the learner's own."""
-    episodes: int = 20_000
+    episodes: int = EPISODES
     """How many episodes each seed learns from."""
-    seeds: int = 10
+    seeds: int = SEEDS
     """How many independent runs."""
     seed: int = 0
     """Where all randomness comes from."""
@@ -74,7 +83,7 @@ class Train:
     def run(self, console: Console) -> None:
         """Trains, judges, draws."""
         check_folder(self.out)
-        task, order = _find(self.task, self.set, self.thresholds)
+        task, order = _find(self.task, self.set, self.objectives, self.thresholds)
         from lexicone.learning._train import train
 
         trained = train(
@@ -83,9 +92,9 @@ class Train:
             make_learner(self.learner, self.settings, self.delta_deg),
             seeds=self.seeds,
             episodes=self.episodes,
-            key=self.seed,
+            seed=self.seed,
             progress=not self.json,
-            checkpoint=self.out / _FILE,
+            checkpoint=self.out / TRAINING_FILE,
             resume=self.resume,
         )
         exact = _solve(trained)
@@ -96,7 +105,7 @@ class Train:
             print(json.dumps(results, indent=2))
             return
         _print_table(results, console)
-        console.print(f"{_FILE}, results.json and figures (PNG, SVG) are in {self.out}/")
+        console.print(f"{TRAINING_FILE}, results.json and figures (PNG, SVG) are in {self.out}/")
 
 
 @dataclass(frozen=True)
@@ -126,8 +135,7 @@ class Evaluate:
         check_range("--episodes", self.episodes, 1)
         from lexicone.learning._saved import load
 
-        file = self.path / _FILE if self.path.is_dir() else self.path
-        trained = load(file, task=self.task)
+        trained = load(self.path, task=self.task)
         results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
         if self.json:
             print(json.dumps(results, indent=2))
@@ -219,13 +227,16 @@ def judge(
 
 
 def _find(
-    task: str, options: tuple[str, ...], thresholds: tuple[float, ...]
+    task: str,
+    options: tuple[str, ...],
+    objectives: tuple[str, ...],
+    thresholds: tuple[float, ...],
 ) -> "tuple[MDP | OpenedEnv, Order]":
     """The model or the environment that is meant, and the order of its objectives."""
     from lexicone.tasks import TASKS
 
     if _is_model(task):
-        mdp = build(task, options)
+        mdp = build(task, options, objectives)
         return mdp, make_order(mdp, thresholds, task)
     from lexicone.learning._environments import UnknownEnvironment, open_env, source_of
 
@@ -242,7 +253,15 @@ def _find(
             f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
             f"got {len(thresholds)}"
         )
-    return env, Order(thresholds)
+    names = env.facts.reward_names
+    if objectives:
+        if names is None:
+            raise ValueError(f"--objectives: the rewards of {task} have no names")
+        places = read_objectives(objectives, names, count, task)
+        if len(places) != count:
+            raise ValueError(f"--objectives: expected all of {', '.join(names)}, in some sequence")
+        names = tuple(names[k] for k in places)
+    return env, Order(thresholds, names=names)
 
 
 def _is_model(task: str) -> bool:

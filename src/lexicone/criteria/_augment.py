@@ -38,8 +38,9 @@ from lexicone.criteria._budgets import LOST, PLENTY, BudgetTable, enumerate_budg
 from lexicone.criteria._policy_with_memory import Lifted
 from lexicone.models._evaluation import evaluate
 from lexicone.models._layout import Layout
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order, as_order
+from lexicone.order import Order, OrderLike
 
 __all__ = ["Augmented", "Chances", "Rewards", "augment", "augmentation"]
 
@@ -102,10 +103,10 @@ class Augmented:
 
 def augment(
     mdp: MDP,
-    order: Order | Sequence[float],
+    order: OrderLike,
     rewards: Rewards = "vector",
-    gamma: float = 1.0,
     *,
+    gamma: float = 1.0,
     multiplier: float | Sequence[float] | None = None,
     tolerance: float = 1e-9,
     max_states: int = _MAX_STATES,
@@ -119,7 +120,7 @@ def augment(
         mdp,
         order,
         rewards,
-        gamma,
+        gamma=gamma,
         multiplier=multiplier,
         tolerance=tolerance,
         max_states=max_states,
@@ -128,10 +129,10 @@ def augment(
 
 def augmentation(
     mdp: MDP,
-    order: Order | Sequence[float],
+    order: OrderLike,
     rewards: Rewards = "vector",
-    gamma: float = 1.0,
     *,
+    gamma: float = 1.0,
     multiplier: float | Sequence[float] | None = None,
     tolerance: float = 1e-9,
     max_states: int = _MAX_STATES,
@@ -140,7 +141,8 @@ def augmentation(
 
     Args:
         mdp: the model.
-        order: the thresholds (an `Order` or a list), on the returns of single episodes; those of ±∞ need no budget.
+        order: the thresholds, on the returns of single episodes; those of ±∞ need no budget. Names are matched with
+            the model's, and the result has the order's sequence.
         rewards: ``"vector"`` keeps the K objectives and the order (any model, any number of constraints).
             ``"endpoint"``, ``"accumulated"`` and ``"penalty"`` are the paper's: one objective, whose total orders
             the episodes that end (see `lexicone.criteria._augment_rewards`). In a stochastic model they weigh the
@@ -158,7 +160,7 @@ def augmentation(
     takes a step to itself.
     """
     check_model(mdp, gamma)
-    order = as_order(order, mdp.num_objectives)
+    mdp, order = match_order(mdp, order)
     _check(mdp, order, rewards, gamma, multiplier, tolerance, max_states)
     thresholds = {j: t for j, t in enumerate(order.thresholds) if np.isfinite(t)}
     multipliers = None if multiplier is None else _multipliers(multiplier, len(thresholds))

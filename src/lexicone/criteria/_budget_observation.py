@@ -20,7 +20,7 @@ from lexicone.models._environment import (
     reset as table_reset,
     step as table_step,
 )
-from lexicone.order import Order
+from lexicone.order import OrderLike, as_order
 
 __all__ = ["Budgeted", "Transition", "from_table", "with_budgets"]
 
@@ -51,7 +51,7 @@ Step = Callable[[Any, Any, Any], Transition]
 def with_budgets(
     reset: Reset,
     step: Step,
-    order: Order,
+    order: OrderLike,
     *,
     gamma: float = 1.0,
     rewards: Literal["original", "clipped"] = "original",
@@ -79,6 +79,7 @@ def with_budgets(
         raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
     if rewards not in ("original", "clipped"):
         raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
+    order = as_order(order)
     limits = np.array(order.thresholds, dtype=float)
     tracked = np.flatnonzero(np.isfinite(limits))
 

@@ -14,8 +14,9 @@ from lexicone.exact._deterministic import too_many_states
 from lexicone.exact._solution import Solution
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP, decision_states
-from lexicone.order import Order
+from lexicone.models._matching import match_order
+from lexicone.models._mdp import MDP, check_model, decision_states
+from lexicone.order import Order, OrderLike
 
 __all__ = ["EPISODES", "Row", "compare"]
 
@@ -43,7 +44,8 @@ class Row(NamedTuple):
 
 def compare(
     mdp: MDP,
-    order: Order,
+    order: OrderLike,
+    *,
     gamma: float = 1.0,
     max_states: int = 100_000,
     seconds: float = 30.0,
@@ -56,11 +58,13 @@ def compare(
 
     Args:
         mdp: the model.
-        order: the thresholds.
+        order: the thresholds; names are matched with the model's, and results have the order's sequence.
         gamma: the discount, in [0, 1].
         max_states: of the augmented model; with more, there is no best policy for episodes.
         seconds: after these, branch and bound is cut short.
     """
+    check_model(mdp, gamma)
+    mdp, order = match_order(mdp, order)
     check_whole(max_states=max_states)
     check_range("seconds", seconds, 0, above=True)
     nothing = np.full(len(order), np.nan)
@@ -86,7 +90,7 @@ def compare(
             sampled=sampled,
         )
 
-    yield stationary("expected", solve(mdp, order, gamma))
+    yield stationary("expected", solve(mdp, order, gamma=gamma))
     first = None
     if augmented is None:
         yield Row("episode", refusal, nothing, nothing, None, None)
@@ -107,7 +111,9 @@ def compare(
     if refusal:
         yield Row("deterministic", f"the search {refusal}", nothing, nothing, None, None)
     else:
-        best = solve(mdp, order, gamma, policies="deterministic", start=first, time_limit=seconds)
+        best = solve(
+            mdp, order, gamma=gamma, policies="deterministic", start=first, time_limit=seconds
+        )
         yield stationary("deterministic", best)
 
 

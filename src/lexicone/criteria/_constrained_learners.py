@@ -173,7 +173,7 @@ class ScalarQLearning(ConstrainedLearner):
             scalar,
             Order([]),
             "gabor",
-            self.gamma,
+            gamma=self.gamma,
             seeds=self.seeds,
             steps=steps,
             max_episode_steps=self.max_episode_steps,

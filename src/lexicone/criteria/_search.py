@@ -11,7 +11,7 @@ rest counts: it stays at its maximum, and the search goes on behind it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -31,8 +31,9 @@ from lexicone.criteria._constrained import (
 from lexicone.exact._highs import Outcome
 from lexicone.exact._report import reward_scale
 from lexicone.models._evaluation import evaluate
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Criterion, Order, as_order
+from lexicone.order import Criterion, Order, OrderLike
 
 if TYPE_CHECKING:
     from lexicone.criteria._constrained_learners import ConstrainedLearner
@@ -78,12 +79,12 @@ class Search:
 @one_thread()
 def search(
     mdp: MDP,
-    order: Order | Sequence[float],
+    order: OrderLike,
     strategy: Strategy = "binary",
     solver: Solver = "exact",
+    *,
     gamma: float = 1.0,
     criterion: Criterion = "expected",
-    *,
     tolerance: float | None = None,
     max_states: int = 200_000,
     steps: int = 200_000,
@@ -96,7 +97,7 @@ def search(
 
     Args:
         mdp: the model; learners sample it, and use its tables only to evaluate what they have learned.
-        order: the thresholds, an `Order` or a list.
+        order: the thresholds; names are matched with the model's, and results have the order's sequence.
         strategy: ``"one_by_one"`` tries m = 1, 2, …: K subproblems. ``"binary"`` halves what is left, about log₂ K
             until the first miss. Behind a miss it tries the next objective alone, then the next two, four, …: for 33
             objectives 4 subproblems with a single miss in the middle, 38 if all are missed, 51 if every second one is
@@ -122,7 +123,7 @@ def search(
     if tolerance is None:
         tolerance = 0.02 if solver == "lagrangian" else 1e-6
     check_model(mdp, gamma)
-    order = as_order(order, mdp.num_objectives)
+    mdp, order = match_order(mdp, order)
     _check(order, strategy, solver, criterion, tolerance)
     check_whole(steps=steps, seeds=seeds, rounds=rounds, max_states=max_states)
     augmented = None

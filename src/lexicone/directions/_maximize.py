@@ -4,7 +4,7 @@ Each step improves the first objective that is below its threshold, along a dire
 above it (`find_direction`). The whole loop is one compiled program.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from numbers import Real
@@ -34,7 +34,7 @@ from lexicone.directions._find_direction import (
     Reason,
     find_direction,
 )
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike, as_order
 
 __all__ = ["AscentStatus", "Maximum", "maximize"]
 
@@ -73,7 +73,7 @@ class Maximum(NamedTuple):
 def maximize(
     fun: Callable[[Any], Any],
     x0: Any,
-    order: Order | Iterable[float],
+    order: OrderLike,
     *,
     delta: Any = DEFAULT_DELTA,
     step_size: float | None = None,
@@ -92,7 +92,7 @@ def maximize(
     Args:
         fun: JAX function from x to K values. Compiled once per function: pass the same object again.
         x0: where to start; an array, a list of numbers, or any pytree of arrays.
-        order: an `Order`, or its thresholds.
+        order: an `Order`, a list of thresholds, or a mapping from names to them.
         delta, active_constraints, buffer, method: as in `find_direction`. ``method="flow"`` improves one objective
             after the other and holds those that have had their turn: a step makes up what they miss, and may spend
             what they have to spare. Values count on the scale of what a step changes, so it takes no ``spread``.
@@ -115,7 +115,7 @@ def maximize(
     must be kept; objectives after one that cannot reach its threshold are not improved), ``max_steps``,
     ``not_finite`` (NaN or infinity; the last finite x is returned).
     """
-    order = order if isinstance(order, Order) else Order(order)
+    order = as_order(order)
     x = _check_start(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
     check_kind("step", step, get_args(StepRule))

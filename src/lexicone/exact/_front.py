@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -16,8 +15,9 @@ from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solv
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._tolerances import KEPT_FLOOR
 from lexicone.models._arrays import as_array
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike, find_places
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
@@ -52,8 +52,8 @@ class Sensitivity:
 
 def pareto(
     mdp: MDP,
-    gamma: float = 1.0,
     *,
+    gamma: float = 1.0,
     policies: Policies = "stochastic",
     points: int = 25,
     progress: Callable[[str], None] | None = None,
@@ -126,7 +126,7 @@ def _one_by_one(
 
     while len(found) < points:
         order = Order([threshold], break_ties=True)
-        best = solve(mdp, order, gamma, policies="deterministic", progress=report)
+        best = solve(mdp, order, gamma=gamma, policies="deterministic", progress=report)
         if best.status is Status.LIMIT and found:
             break
         if best.status is Status.LIMIT:
@@ -158,21 +158,21 @@ def _efficient(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
 
 def sensitivity(
     mdp: MDP,
-    order: Order,
-    objective: int,
-    gamma: float = 1.0,
+    order: OrderLike,
+    objective: int | str,
     *,
+    gamma: float = 1.0,
     thresholds: Sequence[float] | np.ndarray | None = None,
     points: int = 21,
     policies: Policies = "stochastic",
     progress: Callable[[str], None] | None = None,
 ) -> Sensitivity:
-    """Solve for several thresholds of one objective (numbered from 0); the others stay as in ``order``.
+    """Solve for several thresholds of one objective; the others stay as in ``order``.
 
     Args:
         mdp: the model.
-        order: the thresholds; that of ``objective`` is moved.
-        objective: which threshold moves, not the last objective.
+        order: the thresholds; that of ``objective`` is moved. Results have its sequence, as in `solve`.
+        objective: whose threshold moves, by name or number (from 0 in the order's sequence); not the last.
         gamma: the discount, in [0, 1].
         thresholds: the values that it takes.
         points: how many, if ``thresholds`` is left out.
@@ -183,13 +183,9 @@ def sensitivity(
     matter to the largest that it can have.
     """
     check_model(mdp, gamma)
-    if not isinstance(order, Order):
-        raise ValueError(f"order: expected an Order, got {type(order).__name__}")
-    if not isinstance(objective, Integral) or not 0 <= objective < len(order) - 1:
-        raise ValueError(
-            f"objective: must be a whole number from 0 to {len(order) - 2}, one of those with a threshold, "
-            f"got {objective!r}"
-        )
+    mdp, order = match_order(mdp, order)
+    names = order.names or mdp.objective_names
+    [objective] = find_places([objective], names and names[:-1], len(order) - 1, "objective")
     if thresholds is None:
         check_whole(2, points=points)
 
@@ -197,7 +193,7 @@ def sensitivity(
         moved = list(order.thresholds)
         moved[objective] = threshold
         changed = Order(moved, names=order.names, break_ties=break_ties)
-        return solve(mdp, changed, gamma, policies=policies)
+        return solve(mdp, changed, gamma=gamma, policies=policies)
 
     if thresholds is None:
         ends = [at(t, break_ties=True).values[objective] for t in (-np.inf, np.inf)]

@@ -8,7 +8,6 @@ Then ``V_i ≥ V_i* − δ_i`` in every state. The slack is relative to the best
 every state, and used up step by step, so the result may stay far from what the slack would allow.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,10 @@ from jaxtyping import Float, Int
 from lexicone._base.checks import check_range
 from lexicone.exact._policy_iteration import best_policy
 from lexicone.exact._state_actions import all_state_actions
-from lexicone.models._arrays import as_array
 from lexicone.models._evaluation import evaluate
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
+from lexicone.order import OrderLike
 
 __all__ = ["SlackPolicy", "lvi"]
 
@@ -36,16 +36,15 @@ class SlackPolicy(NamedTuple):
     """How many actions were left for the last objective in each state."""
 
 
-def lvi(mdp: MDP, slacks: Sequence[float] | np.ndarray, gamma: float) -> SlackPolicy:
+def lvi(mdp: MDP, slacks: OrderLike, *, gamma: float) -> SlackPolicy:
     """Plan with slack ``δ_i ≥ 0`` for each of the first K−1 objectives. Needs γ < 1.
 
+    ``slacks`` are a list, or a mapping from names as an order is; names are matched as in `solve`.
     Every objective is solved by policy iteration; ties go to the policy of the objective before.
     """
     check_model(mdp, gamma)
-    count = mdp.num_objectives
-    given = as_array("slacks", slacks, float)
-    if given.shape != (count - 1,):
-        raise ValueError(f"slacks: expected {count - 1}, one for each objective but the last")
+    mdp, order = match_order(mdp, slacks, name="slacks")
+    count, given = mdp.num_objectives, np.array(order.thresholds)
     if not (given >= 0).all():
         raise ValueError(f"slacks: must not be negative, got {given.tolist()}")
     check_range("gamma", gamma, 0, 1, below=True)

@@ -20,8 +20,9 @@ from lexicone.exact._solution import Policies, Solution, Status
 from lexicone.exact._stages import solve_stages
 from lexicone.exact._state_actions import StateActions, all_state_actions
 from lexicone.models._evaluation import evaluate
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order
+from lexicone.order import OrderLike
 
 __all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve"]
 
@@ -38,9 +39,9 @@ _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 @one_thread()
 def solve(
     mdp: MDP,
-    order: Order,
-    gamma: float = 1.0,
+    order: OrderLike,
     *,
+    gamma: float = 1.0,
     policies: Policies = "stochastic",
     method: Method = "auto",
     tolerance: float = 1e-6,
@@ -58,7 +59,8 @@ def solve(
             costs nothing counts as an end, and to pay for ever as −∞. That holds for each start by itself: a
             policy that pays for ever from one start, or with any positive probability, is not allowed, even if
             `evaluate`, which nets gains over the start distribution, gives it a finite value.
-        order: the thresholds.
+        order: the thresholds: an `Order`, a list, or a mapping from names. Names are matched with the model's, and
+            the result has the order's sequence.
         policies: ``"deterministic"`` searches policies that never choose at random (small models).
         method: ``"lp"``, the linear program on occupancy measures as a whole, ``"columns"``, the same by
             column generation (large models), or ``"auto"``.
@@ -71,7 +73,9 @@ def solve(
             is over before that, it is no worse than this policy (unless that chooses at random and may not).
         progress: called with a line of text now and then.
     """
-    _check(mdp, order, gamma, policies, method, tolerance, time_limit)
+    check_model(mdp, gamma)
+    mdp, order = match_order(mdp, order)
+    _check(gamma, policies, method, tolerance, time_limit)
     start_policy = None if start is None else _start_policy(mdp, start)
     starts = [] if start_policy is None else _deterministic_parts(start_policy)
     deadline = time.monotonic() + time_limit
@@ -169,9 +173,9 @@ def _start_policy(mdp: MDP, start: Solution | np.ndarray) -> Float[np.ndarray, "
         raise ValueError(f"start: {error}") from None
     if isinstance(start, Solution) and start.stay is None:
         same = start.values.shape == (mdp.num_objectives,)
-        same = same and np.allclose(
-            evaluate(mdp, table, start.gamma), start.values, rtol=1e-6, atol=1e-6
-        )
+        if same:
+            own = evaluate(match_order(mdp, start.order, name="start")[0], table, start.gamma)
+            same = np.allclose(own, start.values, rtol=1e-6, atol=1e-6)
         if not same:
             raise ValueError(
                 "start: its policy has other values in this model, so it is a solution of another one"
@@ -202,23 +206,7 @@ def _too_near_one(gamma: float) -> bool:
     return PROGRAM_GAMMA < gamma < 1
 
 
-def _check(
-    mdp: MDP,
-    order: Order,
-    gamma: float,
-    policies: str,
-    method: str,
-    tolerance: float,
-    time_limit: float,
-) -> None:
-    check_model(mdp, gamma)
-    if not isinstance(order, Order):
-        raise ValueError(f"order: expected an Order, got {type(order).__name__}")
-    if len(order) != mdp.num_objectives:
-        raise ValueError(
-            f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
-            f"but the model has {mdp.num_objectives}"
-        )
+def _check(gamma: float, policies: str, method: str, tolerance: float, time_limit: float) -> None:
     check_kind("policies", policies, get_args(Policies))
     check_kind("method", method, get_args(Method))
     if method == "lp" and _too_near_one(gamma):

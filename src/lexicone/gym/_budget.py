@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lexicone._base.checks import check_kind, check_range
-from lexicone.order import Order
+from lexicone.models._matching import names_of_rewards
+from lexicone.order import OrderLike, as_order, match_names
 
 try:
     import gymnasium
@@ -34,13 +35,14 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     change of ``min(Σ r_j, τ_j)`` instead of r_j.
 
     >>> from lexicone.gym import make_env
-    >>> env = BudgetObservation(make_env("maze:concave"), Order([0.5]))
+    >>> env = BudgetObservation(make_env("maze:concave"), [0.5])
     >>> env.reset(seed=0)[1]["budget"].tolist()
     [-0.5]
 
     Args:
         env: with a ``reward_space`` of one number for each objective.
-        order: its finite thresholds are the budgets.
+        order: its finite thresholds are the budgets. Where it and the environment (``reward_names``) have names, they
+            are matched, and rewards are paid in the order's sequence.
         gamma: the discount of returns, by which budgets grow at every step.
         rewards: ``"original"`` or ``"clipped"``.
     """
@@ -48,11 +50,12 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     def __init__(
         self,
         env: gymnasium.Env[Any, Any],
-        order: Order,
+        order: OrderLike,
         *,
         gamma: float = 1.0,
         rewards: Rewards = "original",
     ) -> None:
+        order = as_order(order)
         RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
         gymnasium.Wrapper.__init__(self, env)
         if not isinstance(gamma, Real):
@@ -63,6 +66,12 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         if space is None or space.shape != (len(order),):
             found = "no reward_space" if space is None else f"rewards of shape {space.shape}"
             raise ValueError(f"env: expected vector rewards of shape ({len(order)},), got {found}")
+        names = names_of_rewards(env)
+        self._places = match_names(order, names, "the environment")
+        self.reward_names = order.names or names
+        self.reward_space = spaces.Box(
+            space.low[self._places], space.high[self._places], dtype=space.dtype
+        )
         self.order, self.gamma, self.rewards = order, gamma, rewards
         limits = np.array(order.thresholds, dtype=float)
         self._tracked = np.flatnonzero(np.isfinite(limits))
@@ -94,7 +103,7 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take an action, and its rewards from the budgets."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        reward = np.asarray(reward)
+        reward = np.asarray(reward)[self._places]
         spent = self.budget + reward[self._tracked]
         if self.rewards == "clipped":
             reward = reward.astype(np.result_type(reward, np.float32))

@@ -31,6 +31,7 @@ __all__ = ["MDPEnv", "MDPVectorEnv", "make_env", "make_vector_env", "register_ta
 class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
     """One episode at a time. Observations are state numbers, rewards float32 vectors ``[K]``.
 
+    ``reward_names`` are the names of the model's objectives, with which those of an `Order` are matched.
     ``max_steps`` truncates an episode (None: never). ``render_mode`` is ``"ansi"`` for text or
     ``"rgb_array"``.
     """
@@ -47,6 +48,7 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         self.observation_space = spaces.Discrete(mdp.num_states)
         self.action_space = spaces.Discrete(mdp.num_actions)
         self.reward_space = _reward_space(mdp)
+        self.reward_names = mdp.objective_names
         self.reward_dim = mdp.num_objectives
         self.state = -1
         self.time = 0
@@ -122,6 +124,7 @@ class MDPVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.reward_space = _reward_space(mdp)
+        self.reward_names = mdp.objective_names
         self.states = np.full(num_envs, -1, dtype=np.int64)
         self.times = np.zeros(num_envs, dtype=np.int64)
         self.ended = np.zeros(num_envs, dtype=bool)

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from lexicone._base.checkpoint import digest
 from lexicone.learning._problem import Sizes
+from lexicone.models._matching import names_of_rewards
+from lexicone.order import Order, match_names
 
 __all__ = [
     "Env",
@@ -84,6 +86,8 @@ class EnvFacts(NamedTuple):
     objectives: int
     first_steps: str
     """A digest of what the first steps show and pay; "vary" where the same seed gives others each time."""
+    reward_names: tuple[str, ...] | None = None
+    """Of the rewards, in the sequence in which they are learned; None where the environment has none."""
 
     @property
     def sizes(self) -> Sizes:
@@ -101,8 +105,21 @@ class OpenedEnv:
     """The user's function from an observation to a vector."""
     see: Callable[[Any], np.ndarray]
     """What networks see of an observation."""
+    places: tuple[int, ...]
+    """Where each objective stands in the environment's rewards."""
     limit: int | None = None
     """After how many steps the environment itself cuts an episode off; None where it does not, or does not say."""
+
+    def matched(self, order: Order) -> "OpenedEnv":
+        """The same with rewards in the order's sequence, where both have names."""
+        facts = self.facts
+        places = match_names(order, facts.reward_names, facts.environment)
+        names = facts.reward_names and tuple(facts.reward_names[k] for k in places)
+        return replace(
+            self,
+            facts=facts._replace(reward_names=names),
+            places=tuple(self.places[k] for k in places),
+        )
 
 
 def source_of(task: Any, **options: Any) -> EnvSource:
@@ -146,17 +163,18 @@ def imports_a_module(name: str) -> bool:
     return ":" in str(name)
 
 
-def open_task(task: Any, features: Any, objectives: int) -> OpenedEnv:
-    """The environment that `train` was given, opened unless it was before."""
+def open_task(task: Any, features: Any, order: Order) -> OpenedEnv:
+    """The environment that `train` was given, opened unless it was before, with rewards in the order's sequence."""
+    objectives = len(order)
     if not isinstance(task, OpenedEnv):
-        return open_env(source_of(task), features, objectives)
+        return open_env(source_of(task), features, objectives).matched(order)
     if features is not None:
         raise ValueError("features: give them when the environment is opened")
     if task.facts.objectives != objectives:
         raise ValueError(
             f"order: has {objectives} objectives, and {task.facts.environment} has {task.facts.objectives}"
         )
-    return task
+    return task.matched(order)
 
 
 def open_env(source: EnvSource, features: Any = None, objectives: int | None = None) -> OpenedEnv:
@@ -183,6 +201,7 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
         first = int(space.start)
         actions = range(first, first + int(space.n))
         trace, again = (_try(env, see, actions, name, objectives) for _ in range(2))
+        count, names = trace["rewards"].shape[1], names_of_rewards(env)
         facts = EnvFacts(
             name,
             source.id,
@@ -192,13 +211,14 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             features is not None,
             int(space.n),
             first,
-            trace["rewards"].shape[1],
+            count,
             digest(trace) if digest(trace) == digest(again) else "vary",
+            names if names is not None and len(names) == count else None,
         )
         limit = _limit(env)
     finally:
         env.close()
-    return OpenedEnv(facts, source, features, see, limit)
+    return OpenedEnv(facts, source, features, see, tuple(range(count)), limit)
 
 
 def _limit(env: Any) -> int | None:

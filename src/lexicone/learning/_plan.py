@@ -10,6 +10,7 @@ import numpy as np
 
 from lexicone._base.checks import check_whole
 from lexicone._base.files import check_writable
+from lexicone.learning._defaults import EPISODES, SEEDS
 
 __all__ = ["Plan", "as_key", "key_numbers", "make_plan"]
 
@@ -38,10 +39,10 @@ class Plan(NamedTuple):
 def make_plan(
     batch: int,
     *,
-    seeds: Any = 10,
+    seeds: Any = SEEDS,
     updates: Any = None,
     episodes: Any = None,
-    key: Any = 0,
+    seed: Any = 0,
     log_every: Any = None,
     snapshots: Any = 0,
     progress: bool = False,
@@ -50,9 +51,10 @@ def make_plan(
 ) -> Plan:
     """What these options of `train` mean for batches of so many episodes."""
     check_whole(seeds=seeds)
-    if (updates is None) == (episodes is None):
+    if updates is not None and episodes is not None:
         raise ValueError("updates, episodes: give one of them")
     if updates is None:
+        episodes = EPISODES if episodes is None else episodes
         check_whole(episodes=episodes)
         updates = -(-int(episodes) // batch)
     check_whole(updates=updates)
@@ -60,7 +62,7 @@ def make_plan(
         log_every = max(1, -(-updates // _HISTORY_ROWS))
     check_whole(log_every=log_every)
     check_whole(0, snapshots=snapshots)
-    key = as_key(key)
+    key = as_key(seed)
     if resume and checkpoint is None:
         raise ValueError("resume: needs the checkpoint to go on from")
     if checkpoint is not None:
@@ -69,17 +71,17 @@ def make_plan(
     return Plan(int(seeds), int(updates), int(log_every), key, kept, progress, checkpoint, resume)
 
 
-def as_key(key: Any) -> Any:
+def as_key(seed: Any) -> Any:
     """A ``jax.random`` key from a number or such a key."""
-    if isinstance(key, Integral):
-        if not 0 <= int(key) < 2**32:
-            raise ValueError(f"key: must be from 0 to 2³²−1, got {key}")
-        return jax.random.key(int(key))
-    if not isinstance(key, jax.Array) or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-        raise ValueError(f"key: expected a whole number or a jax.random key, got {key!r}")
-    if key.shape != ():
-        raise ValueError(f"key: expected one jax.random key, got an array of shape {key.shape}")
-    return key
+    if isinstance(seed, Integral):
+        if not 0 <= int(seed) < 2**32:
+            raise ValueError(f"seed: must be from 0 to 2³²−1, got {seed}")
+        return jax.random.key(int(seed))
+    if not isinstance(seed, jax.Array) or not jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        raise ValueError(f"seed: expected a whole number or a jax.random key, got {seed!r}")
+    if seed.shape != ():
+        raise ValueError(f"seed: expected one jax.random key, got an array of shape {seed.shape}")
+    return seed
 
 
 def key_numbers(key: Any) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def play(
         max_steps: the cap on an episode.
         where: which episodes these are, for messages.
     """
-    facts, count = opened.facts, len(seeds)
+    facts, places, count = opened.facts, list(opened.places), len(seeds)
     rows = np.zeros((count, facts.inputs), jnp.zeros(()).dtype)
     going, terminated = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
     for n, seed in enumerate(seeds):
@@ -60,7 +60,7 @@ def play(
         for n in np.flatnonzero(going).tolist():
             observation, earned, ended, cut, _ = envs[n].step(facts.first_action + int(chosen[n]))
             rows[n] = read_row(opened, observation)
-            paid[n] = read_reward(earned, facts.environment, facts.objectives)
+            paid[n] = read_reward(earned, facts.environment, facts.objectives)[places]
             terminated[n] = ended
             going[n] = not (ended or cut)
         check_finite("observation", rows, facts.environment, time + 1, where)

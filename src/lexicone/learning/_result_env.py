@@ -92,7 +92,7 @@ class TrainedEnv(TrainingResult):
             raise ValueError(
                 "features: were a function of observations; give it to load as features"
             )
-        opened = open_env(self.source, self.features, facts.objectives)
+        opened = open_env(self.source, self.features, facts.objectives).matched(self.order)
         for name in ("observations", "inputs", "actions", "first_action"):
             ours, theirs = getattr(opened.facts, name), getattr(facts, name)
             if ours != theirs:
@@ -176,7 +176,10 @@ class TrainedEnv(TrainingResult):
     @property
     def identity(self) -> dict[str, Any]:
         """As for any `TrainingResult`, and what is known of the environment."""
-        return {**super().identity, **self.facts._asdict()}
+        facts = self.facts._asdict()
+        if facts["reward_names"] is None:
+            del facts["reward_names"]  # as in files that know no names
+        return {**super().identity, **facts}
 
 
 @jax.jit

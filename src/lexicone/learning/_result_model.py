@@ -22,6 +22,7 @@ from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
 from lexicone.models._saved_models import NAMES, TABLES
 from lexicone.models._simulation import simulate
+from lexicone.order import Order, match_names
 
 __all__ = ["Trained"]
 
@@ -90,7 +91,7 @@ class Trained(TrainingResult):
         )
 
     def values(
-        self, gamma: float = 1.0, *, horizon: int | float | None = None, greedy: bool = False
+        self, *, gamma: float = 1.0, horizon: int | float | None = None, greedy: bool = False
     ) -> Float[np.ndarray, "N K"]:
         """The exact expected returns of every seed's policy, sampled or greedy, within the steps of an episode.
 
@@ -102,25 +103,28 @@ class Trained(TrainingResult):
             check_whole(horizon=steps)
         count = None if steps == math.inf else int(steps)
         tables = _most_probable(self.policies) if greedy else self.policies
-        return np.stack([evaluate(self.mdp, table, gamma, count) for table in tables])
+        return np.stack([evaluate(self.mdp, table, gamma, horizon=count) for table in tables])
 
     def gap(
         self,
         exact: Any,
-        gamma: float | None = None,
         *,
+        gamma: float | None = None,
         horizon: int | float | None = None,
         greedy: bool = False,
     ) -> Float[np.ndarray, "N K"]:
         """How far every seed's exact values stay behind a `Solution` (or its values), both clipped at thresholds.
 
+        A solution whose objectives have the same names in another sequence is brought into that of this training.
         ``horizon`` and ``greedy`` are those of `values`: by default what an episode of the training can earn. The
         solution's own values have no such end; where its policy takes longer than that, even that policy has a gap.
         """
         if gamma is None:
             gamma = float(getattr(exact, "gamma", 1.0))
         best = np.asarray(getattr(exact, "values", exact), dtype=float)
-        values = self.values(gamma, horizon=horizon, greedy=greedy)
+        if isinstance(theirs := getattr(exact, "order", None), Order) and len(theirs) == len(best):
+            best = best[match_names(self.order, theirs.names, "the solution")]
+        values = self.values(gamma=gamma, horizon=horizon, greedy=greedy)
         return np.asarray(self.order.gap(values, best))
 
     @property

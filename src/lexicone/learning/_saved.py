@@ -17,6 +17,7 @@ import numpy as np
 
 from lexicone._base import checkpoint
 from lexicone._base.checks import check_whole
+from lexicone.learning._defaults import TRAINING_FILE
 from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
 from lexicone.learning._learner import AnyLearner
 from lexicone.learning._problem import Problem, check_features, env_problem, model_problem
@@ -53,14 +54,14 @@ class _Entries(dict[str, Any]):
 def load(
     path: str | os.PathLike[str], learner: Any = None, *, task: Any = None, features: Any = None
 ) -> Any:
-    """A `Trained` or a `TrainedEnv` from a file, finished or not.
+    """A `Trained` or a `TrainedEnv` from a file, or from a folder that ``lexicone train`` wrote to; finished or not.
 
     For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
     is made again; any other one is needed as ``task`` before its policies can act, and so is the function
     ``features`` if there was one. A file may not ask for a module to be imported: an environment whose id is
     ``"module:Name-v0"`` is made again only if that id is given as ``task``.
     """
-    saved = _read(path)
+    saved = _read(os.path.join(path, TRAINING_FILE) if os.path.isdir(path) else path)
     name, arrays, facts = saved
     with _reading(name, "an order"):
         order = Order(
@@ -96,7 +97,8 @@ def load(
 
 def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features: Any) -> TrainedEnv:
     with _reading(saved.name, "an environment"):
-        facts = EnvFacts(*(saved.facts[field] for field in EnvFacts._fields))
+        needed = {name: saved.facts[name] for name in EnvFacts._fields if name != "reward_names"}
+        facts = EnvFacts(**needed, reward_names=_as_tuple(saved.facts.get("reward_names")))
     source = None if task is None else source_of(task)
     named = facts.environment_id
     if source is None and named is not None and not imports_a_module(named):

@@ -9,9 +9,10 @@ which rounds otherwise, and training can make much of a last digit. For environm
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload, runtime_checkable
 
+from lexicone.learning._defaults import SEEDS
 from lexicone.learning._environments import Env, EnvSource, OpenedEnv
 from lexicone.learning._learner import EnvLearner, Learner, check_learner
 from lexicone.learning._plan import make_plan
@@ -19,8 +20,9 @@ from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
 from lexicone.learning._train_env import train_in_env
 from lexicone.learning._train_model import check_variants, train_on_model
+from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
+from lexicone.order import OrderLike, as_order
 
 __all__ = ["train", "train_many"]
 
@@ -50,13 +52,13 @@ def _typed_by_task(function: Callable[Concatenate[Any, _Options], Any]) -> _ByTa
 @_typed_by_task
 def train(
     task: Any,
-    order: Order | Iterable[float],
-    learner: Learner | EnvLearner,
+    order: OrderLike,
+    learner: Learner | EnvLearner | None = None,
     *,
-    seeds: int = 10,
+    seeds: int = SEEDS,
     updates: int | None = None,
     episodes: int | None = None,
-    key: Any = 0,
+    seed: Any = 0,
     log_every: int | None = None,
     snapshots: int = 0,
     features: Any = None,
@@ -66,15 +68,20 @@ def train(
 ) -> Trained | TrainedEnv:
     """Train a learner on a model or in an environment, ``seeds`` times.
 
+    Without more, ``train(task, order)`` does what ``lexicone train`` does: `PPO` with its own settings, 20,000 episodes
+    for each of 10 seeds.
+
     Args:
         task: an `MDP`; or a Gymnasium environment with one reward for each objective and discrete actions: its id, a
             function that makes one, or one that has a ``spec`` from which copies can be made.
-        order: an `Order`, or its thresholds.
-        learner: its algorithm and settings, such as `Reinforce`.
+        order: an `Order`, a list of thresholds, or a mapping from names to them. Names are matched with the model's or
+            with the environment's ``reward_names``, and results have the order's sequence.
+        learner: its algorithm and settings, such as `Reinforce`; by default `PPO`.
         seeds: how many independent runs. Run i is the same however many there are; on a model up to rounding, since
             other numbers of runs may be compiled to other programs.
-        updates, episodes: how long; give one of them. Episodes are rounded up to whole updates.
-        key: a number or a ``jax.random`` key, from which all randomness comes.
+        updates, episodes: how long; give one of them, or none for 20,000 episodes. Episodes are rounded up to whole
+            updates.
+        seed: a number or a ``jax.random`` key, from which all randomness comes.
         log_every: updates per row of the history; by default 1, or more where that makes over 4,000 rows.
         snapshots: how many policies to keep along the way, evenly spaced, the last one at the end; for models.
         features: what networks see: for a model of each state, ``[S,D]``, by default one-hot vectors; for an
@@ -84,13 +91,14 @@ def train(
         resume: go on from that file, if it exists; it must be of the same training.
     """
     on_model = isinstance(task, MDP)
+    learner = PPO() if learner is None else learner
     check_learner(learner, *(["update"] if on_model else ["act", "learn"]))
     plan = make_plan(
         learner.batch,
         seeds=seeds,
         updates=updates,
         episodes=episodes,
-        key=key,
+        seed=seed,
         log_every=log_every,
         snapshots=snapshots,
         progress=progress,
@@ -98,23 +106,22 @@ def train(
         resume=resume,
     )
     if on_model:
-        variants = check_variants(task, [(order, cast(Learner, learner))])
+        task, variants = check_variants(task, [(order, cast(Learner, learner))])
         return train_on_model(task, variants, features, plan)[0]
-    order = order if isinstance(order, Order) else Order(order)
-    return train_in_env(task, order, cast(EnvLearner, learner), features, plan)
+    return train_in_env(task, as_order(order), cast(EnvLearner, learner), features, plan)
 
 
 def train_many(
     task: MDP,
-    variants: Sequence[tuple[Order | Iterable[float], Learner]],
+    variants: Sequence[tuple[OrderLike, Learner]],
     *,
-    seeds: int = 10,
+    seeds: int = SEEDS,
     **options: Any,
 ) -> list[Trained]:
     """Train several (order, learner) at once that differ in thresholds and traced numbers only: one program, one vmap.
 
     Each result is the one that `train` gives for that order and learner, up to rounding. ``options`` are
-    those of `train`, except ``checkpoint`` and ``resume``.
+    those of `train`, except ``checkpoint`` and ``resume``. Orders with names must have the same sequence.
     """
     unknown = set(options) & {"checkpoint", "resume"}
     if unknown:
@@ -123,6 +130,6 @@ def train_many(
         raise ValueError(
             f"task: expected an MDP, got {type(task).__name__}; in environments train one after another"
         )
-    checked, features = check_variants(task, variants), options.pop("features", None)
+    (task, checked), features = check_variants(task, variants), options.pop("features", None)
     plan = make_plan(checked[0][1].batch, seeds=seeds, **options)
     return train_on_model(task, checked, features, plan)

@@ -42,7 +42,7 @@ def train_in_env(
     """Train ``plan.seeds`` times, one run after another in every update."""
     if plan.snapshots:
         raise ValueError("snapshots: only a model's policies can be kept along the way")
-    opened = open_task(task, features, len(order))
+    opened = open_task(task, features, order)
     unlimited = learner.max_steps is None and opened.limit is None
     _check_limit(opened, learner.max_steps)
     learner = with_cap(learner, opened.limit)

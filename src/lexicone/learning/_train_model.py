@@ -1,6 +1,6 @@
 """Training on a model: one compiled program, a loop over updates with a ``vmap`` over runs around each of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -18,27 +18,36 @@ from lexicone.learning._problem import OWN_THRESHOLDS, Problem, check_features, 
 from lexicone.learning._result_model import Trained
 from lexicone.learning._room import check_size
 from lexicone.learning._runs import Runs, run_keys, slice_runs
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP
-from lexicone.order import Order, as_order
+from lexicone.order import Order, OrderLike
 
 __all__ = ["advance", "begin", "check_variants", "train_on_model"]
 
 
 def check_variants(
-    task: MDP, variants: Sequence[tuple[Order | Iterable[float], Learner]]
-) -> list[tuple[Order, Learner]]:
-    """Orders and learners that fit the task, and that one program serves."""
+    task: MDP, variants: Sequence[tuple[OrderLike, Learner]]
+) -> tuple[MDP, list[tuple[Order, Learner]]]:
+    """Orders and learners that fit the task, and that one program serves; the task in the orders' sequence."""
     if not variants:
         raise ValueError("variants: need at least one")
-    for _, learner in variants:
+    task, first = match_order(task, variants[0][0])
+    checked = []
+    for order, learner in variants:
         check_learner(learner, "update")
-    checked = [(as_order(order, task.num_objectives), with_cap(each)) for order, each in variants]
+        same, order = match_order(task, order)
+        if same is not task:
+            raise ValueError(
+                f"variants: one program has one sequence of objectives; there are {', '.join(first.labels)} and "
+                f"{', '.join(order.labels)}"
+            )
+        checked.append((order, with_cap(learner)))
     forms = {jax.tree.structure(learner) for _, learner in checked}
     if len(forms) > 1:
         traced = checked[0][1].traced
         allowed = f"may differ in {', '.join(traced)} only" if traced else "must be the same"
         raise ValueError(f"variants: learners {allowed}")
-    return checked
+    return task, checked
 
 
 def train_on_model(

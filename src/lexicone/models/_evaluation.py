@@ -30,7 +30,7 @@ _GAIN_TOLERANCE = 1e-11  # of the largest reward: an average below that is round
 
 
 def evaluate(
-    mdp: MDP, policy: Any, gamma: float = 1.0, horizon: int | None = None
+    mdp: MDP, policy: Any, gamma: float = 1.0, *, horizon: int | None = None
 ) -> Float[np.ndarray, " K"]:
     """The K expected (discounted) returns of a stationary policy from the start distribution.
 
@@ -53,7 +53,7 @@ def evaluate(
     return _limit(mdp, weights @ gain[start], weights @ bias[start])
 
 
-def state_values(mdp: MDP, policy: Any, gamma: float = 1.0) -> Float[np.ndarray, "S K"]:
+def state_values(mdp: MDP, policy: Any, *, gamma: float = 1.0) -> Float[np.ndarray, "S K"]:
     """The same for every state as the start: ``V[s,k]``."""
     return _limit(mdp, *_gain_and_bias(mdp, policy, gamma))
 

@@ -29,6 +29,7 @@ from lexicone.models._packing import (
 )
 from lexicone.models._reachability import reachable
 from lexicone.models._saved_models import read_fields, write_fields
+from lexicone.order import find_places
 
 __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states"]
 
@@ -222,6 +223,18 @@ class MDP:
                 defects = [f"terminal: cannot be reached from {self.state_label(s)}{more}"]
         if defects:
             raise ValueError("\n".join(defects))
+
+    def reorder(self, objectives: Sequence[str | int]) -> "MDP":
+        """The same model with these objectives, by name or number (from 0), in this sequence.
+
+        Objectives that are not listed are left out. An order with names does the same by itself (see `Order`).
+        """
+        places = find_places(objectives, self.objective_names, self.num_objectives)
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        own["reward"] = self.reward[..., places]
+        if self.objective_names is not None:
+            own["objective_names"] = [self.objective_names[k] for k in places]
+        return MDP(**own)
 
     @classmethod
     def from_dense(

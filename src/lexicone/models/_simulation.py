@@ -1,5 +1,6 @@
 """Many episodes of a stationary policy at once, in one compiled program; how often they meet thresholds."""
 
+from collections.abc import Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from lexicone.models._environment import (
     transition,
 )
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike, as_order, match_names
 
 __all__ = ["Satisfaction", "Simulation", "Trajectories", "satisfaction", "simulate"]
 
@@ -114,19 +115,36 @@ def simulate(
 
 
 def satisfaction(
-    returns: Any, order: Order, *, confidence: float = 0.95, tolerance: float = 1e-5
+    returns: Any,
+    order: OrderLike,
+    *,
+    names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    tolerance: float = 1e-5,
 ) -> Satisfaction:
     """The shares of episodes with ``R_j ≥ τ_j``, one by one and together; ``returns[N,K]``.
+
+    Args:
+        returns: one row for each episode, columns in the order's sequence unless ``names`` says otherwise.
+        order: the thresholds.
+        names: of the columns, such as a model's ``objective_names``; they are matched with those of the order.
+        confidence: of the intervals.
+        tolerance: how far below a threshold still counts.
 
     Returns are sums in floating point, often of 32 bits, and land a little below a threshold that they
     reach: ten steps of −0.1 make −1.0000001. So a threshold counts as met from
     ``τ_j − tolerance·max(1, |τ_j|)`` on; 0 compares as it stands.
     """
+    order = as_order(order)
     check_range("confidence", confidence, 0, 1, above=True, below=True)
     check_range("tolerance", tolerance, 0, 1, below=True)
     rows = as_array("returns", returns, float)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
+    if names is not None:
+        if len(names) != rows.shape[1]:
+            raise ValueError(f"names: returns have {rows.shape[1]} columns, got {len(names)} names")
+        rows = rows[:, match_names(order, names, "names")]
     limits = np.array(order.thresholds)
     room = tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 0.0)
     met = np.asarray(Order(limits - room).satisfied(rows))

@@ -12,14 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
 
 from lexicone.directions._cone import project_cone
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike, as_order
 from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
 
 __all__ = ["cone_geometry", "cone_keeps", "halfspace_fails", "trajectory", "values_over_steps"]
 
 
-def values_over_steps(history: Float[np.ndarray, "steps K"], order: Order) -> Figure:
+def values_over_steps(history: Float[np.ndarray, "steps K"], order: OrderLike) -> Figure:
     """The K values along an ascent with their thresholds, and a second view of where they settle."""
+    order = as_order(order)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 3.1), layout="constrained")
         whole, close = figure.subplots(1, 2)
@@ -45,12 +46,13 @@ def trajectory(
     functions: Callable[[Any], Any],
     path: Float[np.ndarray, "steps 2"],
     gradients: Float[np.ndarray, "steps 2 2"],
-    order: Order,
+    order: OrderLike,
 ) -> Figure:
     """An ascent in the plane over the level curves of two functions, and a closer view past the threshold.
 
     ``functions`` takes points ``[…,2]`` to values ``[…,2]``; arrows show the directions of the gradients.
     """
+    order = as_order(order, 2)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.2, 4.4), layout="constrained")
         whole, close = figure.subplots(1, 2)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from lexicone.order import Order
+from lexicone.order import OrderLike, as_order
 from lexicone.plots._style import COLORS, INK, STYLE
 
 __all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
@@ -85,11 +85,12 @@ def leaf_probabilities(
     return figure
 
 
-def history(found: Mapping[str, np.ndarray], order: Order, title: str) -> Figure:
+def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Figure:
     """Returns and satisfaction while training, every seed drawn, smoothed over a fiftieth of the training.
 
     Where a learner does not report one of them, for all K objectives, its panels say so.
     """
+    order = as_order(order)
     count = len(order)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")

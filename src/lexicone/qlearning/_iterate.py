@@ -14,10 +14,11 @@ from typing import SupportsFloat
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_gamma, check_range
+from lexicone._base.checks import check_range
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP
-from lexicone.order import Order
+from lexicone.models._matching import match_order
+from lexicone.models._mdp import MDP, check_model
+from lexicone.order import Order, OrderLike
 from lexicone.qlearning._rules import (
     Rule,
     RuleNumbers,
@@ -68,10 +69,10 @@ class Iteration:
 
 def tlq_iterate(
     mdp: MDP,
-    order: Order,
+    order: OrderLike,
     rule: Rule | str = "gabor",
-    gamma: float = 1.0,
     *,
+    gamma: float = 1.0,
     initial: SupportsFloat | Sequence[float] = 0.0,
     max_sweeps: int = 10_000,
     tolerance: float = 1e-12,
@@ -82,7 +83,7 @@ def tlq_iterate(
 
     Args:
         mdp: the model.
-        order: the thresholds.
+        order: the thresholds; names are matched with the model's, and results have the order's sequence.
         rule: a `Rule`, or the name of a preset.
         gamma: the discount.
         initial: fills the table: a number, ``[K]`` or ``[S,A,K]``; with γ=1, and for rules that cycle, the result
@@ -90,7 +91,7 @@ def tlq_iterate(
         max_sweeps: the limit of sweeps.
         tolerance: what counts as standing still; absolute, relative for values above 1.
     """
-    rule, numbers = check_task(mdp, order, rule, gamma)
+    mdp, order, rule, numbers = check_task(mdp, order, rule, gamma)
     check_range("max_sweeps", max_sweeps, 1, whole=True)
     check_range("tolerance", tolerance, 0)
     run = _Sweeps(mdp, rule, numbers, gamma)
@@ -178,16 +179,15 @@ class _Sweeps:
         return np.einsum("s,sa,sak->k", self.mdp.initial, policy, q)
 
 
-def check_task(mdp: MDP, order: Order, rule: Rule | str, gamma: float) -> tuple[Rule, RuleNumbers]:
-    """What `tlq_iterate` and `tlq` demand of their first arguments."""
+def check_task(
+    mdp: MDP, order: OrderLike, rule: Rule | str, gamma: float
+) -> tuple[MDP, Order, Rule, RuleNumbers]:
+    """What `tlq_iterate` and `tlq` demand of their first arguments; model and order, matched by names."""
     rule = find_rule(rule)
-    if len(order) != mdp.num_objectives:
-        raise ValueError(
-            f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
-        )
-    check_gamma(gamma)
+    check_model(mdp, gamma)
+    mdp, order = match_order(mdp, order)
     rule.check_actions(mdp.num_actions)
-    return rule, rule.numbers(order)
+    return mdp, order, rule, rule.numbers(order)
 
 
 def _same(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:

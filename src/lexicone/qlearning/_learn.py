@@ -19,7 +19,7 @@ from lexicone._base.memory import check_memory
 from lexicone.models._environment import environment
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike
 from lexicone.qlearning._exploration import EpsilonGreedy, Schedule, Softmax, Visits, as_schedule
 from lexicone.qlearning._iterate import check_task, start_table
 from lexicone.qlearning._rules import Rule, RuleNumbers, acceptable, decision_values, greedy
@@ -75,10 +75,10 @@ class Learned:
 
 def tlq(
     mdp: MDP,
-    order: Order,
+    order: OrderLike,
     rule: Rule | str = "gabor",
-    gamma: float = 1.0,
     *,
+    gamma: float = 1.0,
     seeds: int = 10,
     steps: int = 100_000,
     learning_rate: Schedule | Visits | float = 0.1,
@@ -92,7 +92,7 @@ def tlq(
 
     Args:
         mdp: the model that is sampled.
-        order: the thresholds.
+        order: the thresholds; names are matched with the model's, and results have the order's sequence.
         rule: a `Rule`, or the name of a preset. What it accepts is decided up to its ``tie_tolerance``; values that
             are still being learned are rarely equal to a limit, so a rule with thresholds needs a larger one here
             than in `tlq_iterate`.
@@ -106,7 +106,7 @@ def tlq(
         log_points: how many times of the run the history tells of.
         seed: of all runs, at least 0 and below 2³².
     """
-    rule, numbers = check_task(mdp, order, rule, gamma)
+    mdp, order, rule, numbers = check_task(mdp, order, rule, gamma)
     check_range("seeds", seeds, 1, whole=True)
     check_range("steps", steps, 1, whole=True)
     check_range("max_episode_steps", max_episode_steps, 1, whole=True)

@@ -14,9 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from lexicone._base.checks import check_gamma, check_range
-from lexicone.models._mdp import MDP
+from lexicone.models._matching import match_order
+from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import steps_from
-from lexicone.order import Order
+from lexicone.order import OrderLike
 
 __all__ = ["Case", "Kind", "Prediction", "classify", "predict"]
 
@@ -70,9 +71,9 @@ class Prediction:
 
 
 def classify(
-    mdp: MDP, order: Order, gamma: float = 1.0, *, horizon: int | None = None
+    mdp: MDP, order: OrderLike, *, gamma: float = 1.0, horizon: int | None = None
 ) -> tuple[Kind, ...]:
-    """The kind of each objective, from the tables.
+    """The kind of each objective, from the tables, in the order's sequence.
 
     An episode is any trajectory with positive probability from the start. Terminating is decided exactly, by two
     dynamic programs over the horizon H: the best return of an episode that makes H steps and is not over must be
@@ -80,11 +81,9 @@ def classify(
     it does not. H is by default one more than the number of states, so that every path without a loop can end (and
     with γ<1 at most what rounding lets one tell apart, but no less than the shortest way to an end takes).
     """
-    if len(order) != mdp.num_objectives:
-        raise ValueError(
-            f"order: has {len(order)} objectives, but the model pays {mdp.num_objectives}"
-        )
+    check_model(mdp, gamma)
     check_gamma(gamma, above=True)
+    mdp, order = match_order(mdp, order)
     if horizon is not None:
         check_range("horizon", horizon, 1)
     endless, ending = _extremes(mdp, gamma, horizon or _horizon(mdp, gamma))
@@ -105,13 +104,15 @@ def classify(
 
 
 def predict(
-    mdp: MDP, order: Order, gamma: float = 1.0, *, horizon: int | None = None
+    mdp: MDP, order: OrderLike, *, gamma: float = 1.0, horizon: int | None = None
 ) -> Prediction:
     """Which of the paper's cases applies. Thresholds of −∞ never matter and are left out.
 
     With several constrained objectives one that fails is enough; what worked was shown for two objectives only.
     """
-    kinds = classify(mdp, order, gamma, horizon=horizon)
+    check_model(mdp, gamma)
+    mdp, order = match_order(mdp, order)
+    kinds = classify(mdp, order, gamma=gamma, horizon=horizon)
     limits = [
         k for k, threshold in zip(kinds, order.thresholds, strict=False) if threshold > -math.inf
     ]

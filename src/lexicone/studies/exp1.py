@@ -13,7 +13,7 @@ from lexicone.tasks import maze
 
 __all__ = ["experiment"]
 
-_NAMES = ("tiles and goal", "time")
+_NAMES = ("tiles+goal", "time")
 _SOON = 15
 """Steps that count as fast: one and a half times those of the shortest clean path."""
 

@@ -112,7 +112,7 @@ def train_part(part: Part, mdp: MDP, options: Options, out: Path) -> Trained:
         part.learner,
         seeds=options.seeds,
         episodes=options.episodes or part.episodes,
-        key=options.key,
+        seed=options.key,
         snapshots=_SNAPSHOTS,
         progress=options.progress,
         checkpoint=out / f"{part.name}.safetensors",

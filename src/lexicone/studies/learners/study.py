@@ -237,7 +237,7 @@ def _train(
         ],
         seeds=study.seeds,
         episodes=_episodes(task, learner, study),
-        key=study.key,
+        seed=study.key,
         snapshots=_SNAPSHOTS if task.curves else 0,
     )
 

@@ -183,7 +183,7 @@ def sweep(
     """
     total = Tally()
     for order, rule in settings:
-        found = tlq_iterate(mdp, order, rule, gamma, max_sweeps=1000)
+        found = tlq_iterate(mdp, order, rule, gamma=gamma, max_sweeps=1000)
         if found.status == "cycle":
             ways = [walk(mdp, actions_of(policy)) for policy in found.cycle]
             right = [all(names(mdp, way.states) == tuple(wanted) for way in ways)]
@@ -202,7 +202,10 @@ def acceptance_levels(mdp: MDP, gamma: float, kind: str) -> list[float]:
     ``kind`` is ``"threshold"`` (the values q₁ themselves), ``"slack"`` (best − q₁) or ``"ratio"`` (that over |best|).
     """
     exact = tlq_iterate(
-        mdp, Order([np.inf] * (mdp.num_objectives - 1)), Rule(optimal, absolute_slack(0)), gamma
+        mdp,
+        Order([np.inf] * (mdp.num_objectives - 1)),
+        Rule(optimal, absolute_slack(0)),
+        gamma=gamma,
     )
     q = exact.q[~mdp.terminal][..., 0]
     best = q.max(axis=1, keepdims=True)

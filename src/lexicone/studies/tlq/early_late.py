@@ -167,7 +167,9 @@ def claim_early_late(config: Tlq, watch: Watch) -> Finding:
 def drawn_policies(found: dict[str, Iteration]) -> dict[str, Any]:
     """What the figure draws of the optimum and of each preset: actions, the way from the start, what comes of it."""
     task = drawn_maze()
-    best = solve(task.mdp, Order([task.threshold]), task.gamma, policies="deterministic").policy
+    best = solve(
+        task.mdp, Order([task.threshold]), gamma=task.gamma, policies="deterministic"
+    ).policy
     return {
         "optimum": _panel(best, ""),
         "policies": {
@@ -198,11 +200,11 @@ def attempt(task: OrderedMaze, name: str) -> Attempt:
     """
     rule, numbers = example(task, name)
     order = Order([task.threshold])
-    best = solve(task.mdp, order, task.gamma).values
-    found = tlq_iterate(task.mdp, order, rule, task.gamma, max_sweeps=1000)
+    best = solve(task.mdp, order, gamma=task.gamma).values
+    found = tlq_iterate(task.mdp, order, rule, gamma=task.gamma, max_sweeps=1000)
     settings, natural = _settings(task, name), 0
     for limits, changed in settings:
-        run = tlq_iterate(task.mdp, limits, changed, task.gamma, max_sweeps=1000)
+        run = tlq_iterate(task.mdp, limits, changed, gamma=task.gamma, max_sweeps=1000)
         choices = [actions_of(policy) for policy in run.cycle] or list(policies_of(run))
         natural += any(is_natural(actions) for actions in choices)
     row = _cell(task, name, numbers, found, best, len(settings), natural)

@@ -95,10 +95,10 @@ def _promised_and_real(mdp: MDP, gamma: float) -> dict[str, list[list[float]]]:
         ("gabor, τ=0.7", preset("gabor")),
         ("informed, τ=0.7, b=0.05", preset("informed", update=informed(0.05))),
     ):
-        found = tlq_iterate(mdp, Order([0.7]), rule, gamma)
+        found = tlq_iterate(mdp, Order([0.7]), rule, gamma=gamma)
         if not columns:
             columns[f"{name}: promised"] = np.einsum("sa,sak->sk", found.policy, found.q).tolist()
-        columns[f"{name}: real"] = state_values(mdp, found.policy, gamma).tolist()
+        columns[f"{name}: real"] = state_values(mdp, found.policy, gamma=gamma).tolist()
     return columns
 
 
@@ -192,7 +192,7 @@ def _cells(
     watch: Watch,
 ) -> tuple[tuple[Cell, ...], dict[str, Tally], Tally]:
     """A cell for each preset, its tally below the golden ratio, and the tally of all from there on."""
-    best = solve(mdp, order, gamma).values
+    best = solve(mdp, order, gamma=gamma).values
     below, above = dict.fromkeys(shown, Tally()), dict.fromkeys(shown, Tally())
     for g in watch(gammas, f"sweep over τ, δ and η ({mdp.objective_labels[0]})"):
         for name, (rule, _) in shown.items():
@@ -204,7 +204,7 @@ def _cells(
             name,
             f"{numbers}, γ={gamma:g}",
             mdp,
-            tlq_iterate(mdp, order, rule, gamma),
+            tlq_iterate(mdp, order, rule, gamma=gamma),
             best,
             above[name].lucky == 0,
             swept=f"{above[name]} settings with γ ≥ {GOLDEN:.3f}, {below[name]} below",

@@ -79,7 +79,7 @@ def record(mdp: MDP, state: str, order: Order, rule: Rule, gamma: float) -> dict
     table: Any = 0.0
     policies, values = [], []
     for _ in range(_SWEEPS):
-        run = tlq_iterate(mdp, order, rule, gamma, initial=table, max_sweeps=1)
+        run = tlq_iterate(mdp, order, rule, gamma=gamma, initial=table, max_sweeps=1)
         table = run.q
         policies.append(actions_of(run.policy).tolist())
         values.append(run.q[number, :, 0].tolist())
@@ -101,7 +101,7 @@ def _sarsa(mdp: MDP) -> list[Cell]:
     cells = []
     for ties in ("first", "random", "by_objective"):
         rule = preset("sarsa", ties=ties)
-        runs = {t: tlq_iterate(mdp, Order([t]), rule, GAMMA) for t in THRESHOLDS}
+        runs = {t: tlq_iterate(mdp, Order([t]), rule, gamma=GAMMA) for t in THRESHOLDS}
         periods = {t: run.period for t, run in runs.items() if run.status == "cycle"}
         right = sum(_is_route(mdp, run) for run in runs.values())
         cells.append(
@@ -110,7 +110,7 @@ def _sarsa(mdp: MDP) -> list[Cell]:
                 f"τ=0.5, γ={GAMMA}, ties {ties}",
                 mdp,
                 runs[0.5],
-                solve(mdp, Order([0.5]), GAMMA).values,
+                solve(mdp, Order([0.5]), gamma=GAMMA).values,
                 len(periods) > 0,
                 swept=f"cycles for {len(periods)} of {len(runs)} τ (periods {_span(periods)}); "
                 f"the way that is wanted for {right}",
@@ -126,7 +126,7 @@ def _cyclic(mdp: MDP, lucky: dict[str, int], pairs: int) -> list[Cell]:
     cells = []
     for name, rule in CYCLIC.items():
         shown = Rule(rule.update, absolute_slack([0.3, 1.0]), rule.select)
-        found = tlq_iterate(mdp, Order([1.0]), shown, GAMMA)
+        found = tlq_iterate(mdp, Order([1.0]), shown, gamma=GAMMA)
         start, q = int(mdp.initial.argmax()), found.q[..., 0]
         down, right = (
             (mdp.action_names or ()).index("Down"),
@@ -138,7 +138,7 @@ def _cyclic(mdp: MDP, lucky: dict[str, int], pairs: int) -> list[Cell]:
                 f"δ=0.3, 1, γ={GAMMA}",
                 mdp,
                 found,
-                solve(mdp, Order([GAMMA**3]), GAMMA).values,
+                solve(mdp, Order([GAMMA**3]), gamma=GAMMA).values,
                 0 < lucky[name] < pairs,
                 swept=f"works in {lucky[name]} of {pairs} pairs of slacks",
                 reason=f"q₁ at S: Down {q[start, down]:.3f}, Right {q[start, right]:.3f}",
@@ -151,7 +151,7 @@ def _informed(mdp: MDP) -> list[Cell]:
     cells = []
     for ties in ("by_objective", "first"):
         rule = preset("informed", ties=ties)
-        runs = {t: tlq_iterate(mdp, Order([t]), rule, GAMMA) for t in THRESHOLDS}
+        runs = {t: tlq_iterate(mdp, Order([t]), rule, gamma=GAMMA) for t in THRESHOLDS}
         can = {t: run for t, run in runs.items() if t <= GAMMA**3}
         right = sum(_is_route(mdp, run) for run in can.values())
         cells.append(
@@ -160,7 +160,7 @@ def _informed(mdp: MDP) -> list[Cell]:
                 f"τ=0.5, γ={GAMMA}, ties {ties}",
                 mdp,
                 runs[0.5],
-                solve(mdp, Order([0.5]), GAMMA).values,
+                solve(mdp, Order([0.5]), gamma=GAMMA).values,
                 right > 0,
                 swept=f"the way that is wanted for {right} of {len(can)} τ ≤ γ³",
                 reason=""
@@ -169,14 +169,16 @@ def _informed(mdp: MDP) -> list[Cell]:
             )
         )
     for buffer in (0.0, 0.05):
-        found = tlq_iterate(mdp, Order([0.7]), preset("informed", update=informed(buffer)), GAMMA)
+        found = tlq_iterate(
+            mdp, Order([0.7]), preset("informed", update=informed(buffer)), gamma=GAMMA
+        )
         cells.append(
             cell(
                 "informed",
                 f"τ=0.7, γ={GAMMA}, b={buffer:g}",
                 mdp,
                 found,
-                solve(mdp, Order([0.7]), GAMMA).values,
+                solve(mdp, Order([0.7]), gamma=GAMMA).values,
                 (found.status == "cycle") == (buffer == 0),
             )
         )
@@ -194,10 +196,10 @@ def _starts(mdp: MDP, config: Tlq, watch: Watch) -> tuple[list[Cell], list[int]]
         for _ in watch(range(config.tables), f"claim 5: random tables, γ={gamma:g}"):
             table = rng.uniform(-1.0, 1.0, shape)
             found = tlq_iterate(
-                mdp, Order([threshold]), rule, gamma, initial=table, max_sweeps=1000
+                mdp, Order([threshold]), rule, gamma=gamma, initial=table, max_sweeps=1000
             )
             results[str(found.status), tuple((found.values + 0.0).round(6).tolist())] += 1
-        found = tlq_iterate(mdp, Order([threshold]), rule, gamma)
+        found = tlq_iterate(mdp, Order([threshold]), rule, gamma=gamma)
         listed = "; ".join(
             f"{n} × {how} {vector_text(values)}" for (how, values), n in results.most_common()
         )
@@ -208,7 +210,7 @@ def _starts(mdp: MDP, config: Tlq, watch: Watch) -> tuple[list[Cell], list[int]]
                 f"τ={threshold:g}, γ={gamma:g}, b={buffer:g}",
                 mdp,
                 found,
-                solve(mdp, Order([threshold]), gamma).values,
+                solve(mdp, Order([threshold]), gamma=gamma).values,
                 len(results) > 1,
                 swept=f"from {config.tables} random tables: {listed}",
                 reason="" if len(results) > 1 else "discounting forgets the initial values",
@@ -231,7 +233,7 @@ def _cyclic_maps(
                         mdp,
                         Order([1.0]),
                         Rule(rule.update, absolute_slack([first, second]), rule.select),
-                        GAMMA,
+                        gamma=GAMMA,
                         max_sweeps=500,
                     ),
                 )
