@@ -94,7 +94,7 @@ class Maximize:
                 "reason": result.reason,
                 "steps": result.steps,
             }
-            print(json.dumps(found, indent=2, ensure_ascii=False))
+            print(json.dumps(found, indent=2))
             return
         words = [*("met" if s else "missed" for s in met), ""]
         for label, value, threshold, word in zip(

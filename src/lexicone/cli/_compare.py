@@ -68,7 +68,7 @@ class Compare:
         )
         if self.json:
             rows = list(coming)
-            print(json.dumps([_as_json(row) for row in rows], indent=2, ensure_ascii=False))
+            print(json.dumps([_as_json(row) for row in rows], indent=2))
         else:
             rows = []
             with console.status("solving …"):

@@ -64,7 +64,7 @@ class Pareto:
                 "gamma": front.gamma,
                 "policies": front.policies,
             }
-            print(json.dumps(found, indent=2, ensure_ascii=False))
+            print(json.dumps(found, indent=2))
         else:
             table = Table()
             for label in mdp.objective_labels:

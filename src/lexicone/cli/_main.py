@@ -8,6 +8,7 @@ import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import tyro
@@ -15,7 +16,9 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, subcommand
 
 from lexicone import __version__
+from lexicone._base.checks import check_range
 from lexicone._base.console import make_console, write_any_text
+from lexicone._base.files import release_folders
 from lexicone.cli._ascent import Figure, Maximize, ReproduceLpa
 from lexicone.cli._compare import Augment, Compare
 from lexicone.cli._experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
@@ -104,24 +107,77 @@ def main(arguments: list[str] | None = None) -> None:
     if arguments == ["--version"]:
         print(f"lexicone {__version__}")
         return
+    if not arguments or arguments[0] in ("--help", "-h"):
+        print(_short_help())
+        sys.exit(0)
+    for given, known in ((arguments[:1], COMMANDS), (arguments[1:2], EXPERIMENTS)):
+        _check_command(given[0] if given else "-", known)
+        if given != ["reproduce"]:
+            break
     command: Any = tyro.cli(
         OmitArgPrefixes[_one_of(COMMANDS)],
         prog="lexicone",
         description=_DESCRIPTION,
-        args=arguments or ["--help"],
+        args=arguments,
     )
     warnings.showwarning = _say
     try:
+        _check_seed(command)
         with _precision_for(command):
             command.run(make_console())
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
-        sys.stderr.close()
+        raise
     except (ValueError, OSError, ImportError) as error:
-        print(f"lexicone: {' '.join(str(error).split())}", file=sys.stderr)
+        _say(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("lexicone: interrupted", file=sys.stderr)
-        sys.exit(130)
+    except MemoryError:
+        _say("there is not enough memory for this")
+        sys.exit(2)
+    finally:
+        release_folders()
+
+
+def _short_help() -> str:
+    """One line for each command."""
+    width = max(map(len, COMMANDS))
+    lines = [
+        f"  {name:<{width}}  {inspect.cleandoc(command.__doc__ or '').splitlines()[0]}"
+        for name, command in COMMANDS.items()
+    ]
+    return "\n".join(
+        [
+            "usage: lexicone COMMAND [OPTIONS]",
+            "",
+            *_DESCRIPTION.splitlines()[:1],
+            "",
+            *lines,
+            "",
+            "lexicone COMMAND --help has its options and examples; lexicone --version the version.",
+            "",
+            *_DESCRIPTION.splitlines()[2:],
+            "",
+            "Examples:",
+            "  lexicone tasks",
+            "  lexicone solve maze:extended --set objectives=path --thresholds -3",
+            "  lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000",
+        ]
+    )
+
+
+def _check_command(given: str, known: dict[str, type]) -> None:
+    """Exit code 2 for a word that is no command, with the ones that it may have been meant to be."""
+    if given.startswith("-") or given in known:
+        return
+    near = get_close_matches(given.lower(), known, 2, 0.5)
+    meant = f"; did you mean {' or '.join(near)}?" if near else "."
+    _say(f"there is no command {given!r}{meant} There are {', '.join(known)}")
+    sys.exit(2)
+
+
+def _check_seed(command: Any) -> None:
+    """A ValueError that names the option, before whatever draws numbers finds other words."""
+    seed = getattr(getattr(command, "experiment", command), "seed", 0)
+    check_range("--seed", seed, 0, 2**32 - 1, whole=True)
 
 
 def _say(message: Warning | str, *_: Any) -> None:

@@ -133,7 +133,7 @@ class Solve:
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
-            print(json.dumps(_as_json(mdp, solution), indent=2, ensure_ascii=False))
+            print(json.dumps(_as_json(mdp, solution), indent=2))
             return
         with console.status("solving …") as status:
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lexicone._base.checks import check_range
+from lexicone._base.files import check_writable, hold_folder
 from lexicone._base.text import read_assignment
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -66,13 +67,18 @@ def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model")
 
 
 def check_folder(out: Path | None) -> None:
-    """Makes the folder, if one is wanted, before any work, so that a mistake is reported at once."""
+    """Makes the folder, if one is wanted, before any work, and keeps others from writing to it until we end.
+
+    A mistake is reported at once.
+    """
     if out is None:
         return
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(f"--out: cannot write to {out}: {error.strerror}") from None
+    check_writable("--out", out / "results.json")
+    hold_folder("--out", out)
 
 
 def radians(delta_deg: float) -> float:

@@ -110,7 +110,7 @@ class Inspect:
                 "reference": found.reference,
                 "presets": tried,
             }
-            print(json.dumps(report, indent=2, ensure_ascii=False))
+            print(json.dumps(report, indent=2))
             return
         table = Table()
         for column in ("objective", "threshold", "kind", "best endless", "worst ending"):
