@@ -18,7 +18,7 @@ from lexicone._base import checkpoint
 
 RESULTS = Path(__file__).with_name("kills.json")
 CALL = ["maze:small", "--set", "objectives=path", "--thresholds", "-4", "--seeds", "2", "--json"]
-LENGTH = ["--settings", "hidden=(8,)", "batch=8", "max_steps=20", "--episodes", "24000"]
+LENGTH = ["--settings", "hidden=(8,)", "batch=8", "max_steps=20", "--episodes", "8000"]
 _OFTEN = "from lexicone.learning import _outer_loop as o; o._SAVE_SECONDS = o._PIECE_SECONDS = 0.02"
 
 
