@@ -84,7 +84,7 @@ def test_a_training_that_diverges_stops_with_the_update_and_the_objective(every,
 
 @pytest.mark.parametrize("gamma", [1 - 1e-10, 1 - 1e-12, np.nextafter(1.0, 0.0)])
 def test_a_discount_too_near_to_one_is_refused_with_the_largest_that_is_served(gamma):
-    for use in (solve, classify, lambda *a, **o: tlq_iterate(*a, "gabor", **o)):
+    for use in (solve, classify, lambda m, o, gamma: tlq_iterate(m, o, "gabor", gamma=gamma)):
         with pytest.raises(
             ValueError, match=r"^gamma: 0\.9+.* is too near to 1; .* is 0\.999999999$"
         ):

@@ -237,7 +237,7 @@ def test_every_learner_is_drawn(count):
     assert legend(plots.by_delta(shares, spans, "title").axes[0]) == list(curves)
     assert len(plots.over_seeds(curves, "rate", "title").axes) == count
     assert all(axes.lines for axes in plots.over_seeds(curves, "rate", "title").axes)
-    rates = dict.fromkeys(curves, share[0])
+    rates = {name: share[i % 2] for i, name in enumerate(curves)}
     assert legend(plots.one_seed(episodes, rates, "title").axes[0]) == list(curves)
     assert len(plots.leaf_probabilities({"panel": curves}, {}, "title").axes[0].lines) == count
 

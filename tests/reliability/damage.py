@@ -27,7 +27,9 @@ def named_model() -> MDP:
     """A random model with names for everything."""
     mdp = random_mdp(1)
     sizes = (mdp.num_states, mdp.num_actions, mdp.num_objectives)
-    names = {key: [f"{key[0]}{i}" for i in range(n)] for key, n in zip(NAMES, sizes, strict=True)}
+    names: dict[str, Any] = {
+        key: [f"{key[0]}{i}" for i in range(n)] for key, n in zip(NAMES, sizes, strict=True)
+    }
     return MDP(**{name: getattr(mdp, name) for name in TABLES}, **names)
 
 

@@ -63,7 +63,8 @@ def test_every_encoding_and_width_has_some_output(encoding, columns, names, monk
             code = 0
         except SystemExit as end:
             code = end.code
-        out.flush(), err.flush()
+        out.flush()
+        err.flush()
         assert code == (2 if "∞" in call else 0), call
         said = out.buffer.getvalue() if code == 0 else err.buffer.getvalue()  # type: ignore
         assert len(said.decode(encoding)) > 20
