@@ -1,13 +1,5 @@
 """The command ``lexicone``: one file per group of subcommands."""
 
-from lexicone.cli._guard import quiet_end
+from lexicone.cli._entry import main
 
 __all__ = ["main"]
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line; a user's mistake ends with one line and exit code 2."""
-    with quiet_end():
-        from lexicone.cli import _main  # it takes half a second
-
-        _main.main(arguments)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from tyro.conf import Positional
 
 from lexicone._base.console import make_console
@@ -53,7 +54,7 @@ class Pareto:
         with make_console(stderr=True).status("computing the front …") as status:
 
             def progress(line: str) -> None:
-                status.update(f"computing the front … {line}")
+                status.update(Text(f"computing the front … {line}"))
 
             front = pareto(mdp, gamma=self.gamma, progress=progress, **options)
         if self.json:

@@ -146,7 +146,7 @@ def _short_help() -> str:
     ]
     return "\n".join(
         [
-            "usage: lexicone COMMAND [OPTIONS]",
+            f"usage: lexicone {{{','.join(COMMANDS)}}} [OPTIONS]",
             "",
             *_DESCRIPTION.splitlines()[:1],
             "",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
@@ -138,7 +139,7 @@ class Solve:
         with console.status("solving …") as status:
 
             def progress(line: str) -> None:
-                status.update(f"solving … {line}")
+                status.update(Text(f"solving … {line}"))
 
             solution = solve(mdp, order, gamma=self.gamma, progress=progress, **options)
         _print_values(mdp, solution, console)
@@ -210,7 +211,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
     with console.status("searching the best policy that never flips a coin …") as status:
 
         def progress(line: str) -> None:
-            status.update(f"searching the best policy that never flips a coin … {line}")
+            status.update(Text(f"searching the best policy that never flips a coin … {line}"))
 
         fixed = solve(
             mdp,
