@@ -18,9 +18,7 @@ from lexicone.qlearning._iterate import tlq_iterate
 from lexicone.qlearning._taxonomy import classify
 from lexicone.tasks import make, maze
 from tests.helpers.bets import altered
-from tests.helpers.trainings import LEARNER, MAZE, run
-
-ORDER = Order([-4.0], names=["tiles", "time"])
+from tests.helpers.trainings import LEARNER, MAZE, ORDER, run
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +29,7 @@ def of_32_bits():
 
 def in_units(size: float) -> MDP:
     tables = {n: getattr(MAZE, n) for n in ("next_state", "probability", "initial", "terminal")}
-    return MDP(**tables, reward=MAZE.reward * [1.0, size], objective_names=("tiles", "time"))
+    return MDP(**tables, reward=MAZE.reward * [1.0, size], objective_names=("tiles+goal", "time"))
 
 
 @pytest.mark.parametrize("size", [1e300, 1e39, 1e20, 1e-9])

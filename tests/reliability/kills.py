@@ -18,11 +18,11 @@ from lexicone._base import checkpoint
 RESULTS = Path(__file__).with_name("kills.json")
 CALL = ["maze:small", "--set", "objectives=path", "--thresholds", "-4", "--seeds", "2", "--json"]
 LENGTH = ["--settings", "hidden=(8,)", "batch=8", "max_steps=20", "--episodes", "8000"]
-_OFTEN = "from lexicone.learning import _outer_loop as o; o._SAVE_SECONDS = o._PIECE_SECONDS = 0.02"
+_OFTEN = "from lexicone.learning import _outer_loop as o; o._SAVE_SECONDS = o._PIECE_SECONDS = 0.1"
 
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
-    """``lexicone train --resume``, which saves fifty times a second."""
+    """``lexicone train --resume``, which saves ten times a second."""
     program = f"import sys; {_OFTEN}; from lexicone.cli import main; main(sys.argv[1:])"
     call = ["train", *CALL, *LENGTH, "--out", str(folder), "--resume"]
     compiled = {  # once for all
