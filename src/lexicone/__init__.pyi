@@ -51,7 +51,13 @@ from .models import (
     simulate as simulate,
     state_values as state_values,
 )
-from .order import Order as Order
+from .order import (
+    Order as Order,
+    at_least as at_least,
+    at_most as at_most,
+    highest as highest,
+    lowest as lowest,
+)
 from .qlearning import (
     Iteration as Iteration,
     Learned as Learned,

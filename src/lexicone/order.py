@@ -8,20 +8,73 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import as_floats, is_true, namespace, plain
+from lexicone._base.checks import check_range
+from lexicone._base.levels import Level, as_level, make_level
 
-__all__ = ["Criterion", "Order", "OrderLike", "as_order", "find_places", "match_names"]
+__all__ = [
+    "Criterion",
+    "Entry",
+    "Level",
+    "Order",
+    "OrderLike",
+    "as_order",
+    "at_least",
+    "at_most",
+    "highest",
+    "lowest",
+    "match_names",
+]
 
 Criterion = Literal["expected", "episode"]
 """What thresholds hold for: expected returns, or the return of every episode."""
 
 
-@dataclass(frozen=True, init=False)
+def at_least(
+    amount: float | int, *, per_step: bool = False, horizon: float | int | None = None
+) -> Level:
+    """A threshold on what should be large: ``value ≥ amount``. As a total it is what a plain number says too.
+
+    With ``per_step`` the amount is a mean per step, as in a service level of 95 %: the total has to reach
+    ``amount·Σ_t γ^t``, which is ``amount/(1−γ)``, or ``amount·H`` with γ=1 and a ``horizon`` of H steps, which must
+    then be given. Steps after the end of an episode count, with 0.
+    """
+    check_range("amount", amount)
+    return make_level(amount, 1, per_step, horizon)
+
+
+def at_most(
+    amount: float | int, *, per_step: bool = False, horizon: float | int | None = None
+) -> Level:
+    """A threshold on a cost: ``−value ≤ amount``. The model still pays *minus* the cost: larger is better everywhere.
+
+    So ``at_most(200)`` is the threshold −200, said and shown as 200. ``per_step`` is as in `at_least`.
+    """
+    check_range("amount", amount)
+    return make_level(amount, -1, per_step, horizon)
+
+
+def highest(*, per_step: bool = False, horizon: float | int | None = None) -> Level:
+    """As large as possible: the last objective, whose values are shown so; before it, a threshold of ∞."""
+    return make_level(None, 1, per_step, horizon)
+
+
+def lowest(*, per_step: bool = False, horizon: float | int | None = None) -> Level:
+    """A cost, as small as possible: the last objective, shown as minus its value; before it, a threshold of ∞."""
+    return make_level(None, -1, per_step, horizon)
+
+
+Entry = float | int | Level | None
+"""What may stand in an order for one objective; None for the last."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
 class Order:
     """K ordered objectives with K−1 thresholds, most important first.
 
@@ -32,6 +85,9 @@ class Order:
     False
     >>> len(Order([]))                                     # K=1: plain comparison
     1
+
+    Entries may be said in other units: ``at_most(200)`` of a cost, ``at_least(0.95, per_step=True)``, ``lowest()`` for
+    the last; tables then show them so. Values themselves stay totals of which larger is better: see `in_units`.
 
     A threshold of −∞ is always met (the objective never matters); +∞ never is (plain lexicographic).
     ``break_ties`` compares vectors that are still equal by their unclipped values, most important first.
@@ -44,13 +100,14 @@ class Order:
     axis has length K, broadcast over leading axes, and work inside ``jax.jit``.
     """
 
-    thresholds: tuple[float, ...]
+    levels: tuple[Level, ...]
+    """One for each of the K objectives, in the units of whoever wrote them."""
     names: tuple[str, ...] | None
     break_ties: bool
 
     def __init__(
         self,
-        thresholds: Iterable[float | int | None] | Mapping[str, float | int | None],
+        thresholds: Iterable[Entry] | Mapping[str, Entry],
         *,
         names: Sequence[str] | None = None,
         break_ties: bool = False,
@@ -59,20 +116,71 @@ class Order:
             if names is not None:
                 raise ValueError("names: give them as keys of thresholds or as names, not both")
             names, thresholds = _split_mapping(thresholds)
-        object.__setattr__(self, "thresholds", _check_thresholds(thresholds, names))
+        object.__setattr__(self, "levels", _as_levels(thresholds, names))
         object.__setattr__(self, "names", None if names is None else tuple(names))
         object.__setattr__(self, "break_ties", break_ties)
         if names is not None:
             if len(names) != len(self):
                 raise ValueError(
-                    f"names: {len(self.thresholds)} thresholds make {len(self)} objectives, "
+                    f"names: {len(self) - 1} thresholds make {len(self)} objectives, "
                     f"got {len(names)} names"
                 )
             if len(set(names)) != len(names):
                 raise ValueError(f"names: must differ from each other, got {list(names)}")
 
     def __len__(self) -> int:
-        return len(self.thresholds) + 1
+        return len(self.levels)
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The K−1 thresholds on totals, larger is better. Amounts per step need to know γ first: see `at_gamma`."""
+        return tuple(
+            level.threshold(label)
+            for level, label in zip(self.levels[:-1], self.labels, strict=False)
+        )
+
+    def at_gamma(self, gamma: float) -> "Order":
+        """The same order where returns are discounted by γ: amounts per step become totals (see `at_least`)."""
+        return self._with_levels(tuple(level.at_gamma(gamma) for level in self.levels))
+
+    def moved(self, objective: int, threshold: float) -> "Order":
+        """The same order with another threshold on one total; its unit stays."""
+        level = self.levels[objective].moved(threshold, self.labels[objective])
+        return self._with_levels((*self.levels[:objective], level, *self.levels[objective + 1 :]))
+
+    def in_units(self, values: Any) -> Float[Any, "*batch objectives"]:
+        """Values as their user speaks of them: costs with their own sign, per step where thresholds are. ``[…,K]``."""
+        values = self._shaped("values", values)
+        xp = namespace(values)
+        factors = [level.sign / n for level, n in zip(self.levels, self._steps, strict=True)]
+        return values * as_floats(xp, "units", factors, like=values) + 0.0
+
+    def prices_in_units(self, prices: Any) -> Float[Any, "thresholds objectives"]:
+        """What a threshold that is one of its units *stricter* costs of each later objective, in units of that."""
+        steps = self._steps
+        return np.asarray(prices, dtype=float) * np.divide.outer(steps[:-1], steps)
+
+    @property
+    def _steps(self) -> tuple[float, ...]:
+        return tuple(
+            level.spread(label) for level, label in zip(self.levels, self.labels, strict=True)
+        )
+
+    def _with_levels(self, levels: tuple[Level, ...]) -> "Order":
+        if levels == self.levels:
+            return self
+        return Order(levels, names=self.names, break_ties=self.break_ties)
+
+    def __repr__(self) -> str:
+        entries = [level.amount if level.plain else level for level in self.levels]
+        if self.names is not None:
+            shown = repr(dict(zip(self.names, entries, strict=True)))
+        else:
+            open_end = entries[-1] is None and not (
+                len(entries) > 1 and self.levels[-2].amount is None
+            )
+            shown = repr(entries[:-1] if open_end else entries)
+        return f"Order({shown}{', break_ties=True' if self.break_ties else ''})"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -150,56 +258,66 @@ class Order:
         return xp.where(equal, 0.0, xp.where(equal, 0.0, best) - xp.where(equal, 0.0, values))
 
     def _checked(self, name: str, values: Any) -> Any:
-        values = as_floats(namespace(values), name, values)
-        if values.ndim == 0 or values.shape[-1] != len(self):
-            raise ValueError(
-                f"{name}: the last axis must have {len(self)} objectives "
-                f"({len(self.thresholds)} thresholds + 1), got shape {_shape(values)}"
-            )
+        values = self._shaped(name, values)
         xp = namespace(values)
         if is_true(xp.any(xp.isnan(values))):
             raise ValueError(f"{name}: contains NaN, which no order can place")
         return values
 
+    def _shaped(self, name: str, values: Any) -> Any:
+        values = as_floats(namespace(values), name, values)
+        if values.ndim == 0 or values.shape[-1] != len(self):
+            raise ValueError(
+                f"{name}: the last axis must have {len(self)} objectives "
+                f"({len(self) - 1} thresholds + 1), got shape {_shape(values)}"
+            )
+        return values
 
-OrderLike = Order | Iterable[float | int | None] | Mapping[str, float | int | None]
+
+OrderLike = Order | Iterable[Entry] | Mapping[str, Entry]
 """What functions take as an order: an `Order`, a list of thresholds, or a mapping from names to them."""
 
 
 def _split_mapping(
-    mapping: Mapping[Any, float | int | None],
-) -> tuple[tuple[str, ...], tuple[float | int | None, ...]]:
+    mapping: Mapping[Any, Entry],
+) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     names, thresholds = tuple(mapping.keys()), tuple(mapping.values())
     if not names:
         raise ValueError("thresholds: the mapping is empty; name at least one objective")
-    if thresholds[-1] is not None:
+    last = thresholds[-1]
+    if last is not None and _read_entry(f"thresholds[{names[-1]!r}]", last).amount is not None:
         raise ValueError(
-            f"thresholds: the last objective {names[-1]!r} is open-ended and takes None, "
-            f"got {thresholds[-1]!r}"
+            f"thresholds: the last objective {names[-1]!r} is open-ended and takes None, highest or lowest, "
+            f"got {last!r}"
         )
     return names, thresholds
 
 
-def _check_thresholds(thresholds: Any, names: Sequence[str] | None) -> tuple[float, ...]:
+def _read_entry(where: str, entry: Any) -> Level:
+    """Also `lowest` and `highest` themselves, not called."""
+    if entry is None or entry is highest or entry is lowest:
+        return lowest() if entry is lowest else highest()
+    return as_level(where, entry)
+
+
+def _as_levels(thresholds: Any, names: Sequence[str] | None) -> tuple[Level, ...]:
+    """One for each objective; the open-ended last one may be spelled out."""
     try:
         entries = list(thresholds)
     except TypeError:
         raise ValueError(f"thresholds: expected a sequence, got {thresholds!r}") from None
-    if entries and entries[-1] is None:  # the open-ended last objective may be spelled out
-        entries.pop()
-    checked = []
+    last, levels = Level(None), []
     for i, entry in enumerate(entries):
         where = f"thresholds[{names[i]!r}]" if names and i < len(names) else f"thresholds[{i}]"
-        if entry is None:
+        final = i == len(entries) - 1
+        if entry is None and not final:
             raise ValueError(f"{where}: only the last objective goes without a threshold")
-        try:
-            value = float(entry)
-        except (TypeError, ValueError):
-            raise ValueError(f"{where}: expected a number, got {entry!r}") from None
-        if math.isnan(value):
-            raise ValueError(f"{where}: is NaN")
-        checked.append(value)
-    return tuple(checked)
+        level = _read_entry(where, entry)
+        if final and level.amount is None and (names is None or len(names) == len(entries)):
+            last = level
+        else:
+            levels.append(level)
+    return (*levels, last)
 
 
 def _broadcast(xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
@@ -246,25 +364,3 @@ def match_names(
             f"{name}: has the objectives {', '.join(order.names)}, but {whose} has {', '.join(names)}"
         )
     return [tuple(names).index(name) for name in order.names]
-
-
-def find_places(
-    objectives: Any, names: Sequence[str] | None, count: int, name: str = "objectives"
-) -> list[int]:
-    """The numbers, from 0, of objectives given by name or number; each at most once, at least one."""
-    if isinstance(objectives, str | bytes) or not isinstance(objectives, Iterable):
-        raise ValueError(f"{name}: expected a list of names or numbers, got {objectives!r}")
-    places = []
-    for given in objectives:
-        if isinstance(given, str) and given in (names or ()):
-            places.append(tuple(names or ()).index(given))
-        elif (
-            isinstance(given, Integral) and not isinstance(given, bool) and 0 <= int(given) < count
-        ):
-            places.append(int(given))
-        else:
-            known = f"{', '.join(names)}, or 0 to {count - 1}" if names else f"0 to {count - 1}"
-            raise ValueError(f"{name}: there is no {given!r}; there are {known}")
-    if not places or len(set(places)) != len(places):
-        raise ValueError(f"{name}: expected at least one, each once, got {list(objectives)!r}")
-    return places

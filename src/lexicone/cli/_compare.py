@@ -12,7 +12,7 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import build, check_folder, make_order
+from lexicone.cli._options import Threshold, build, check_folder, make_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -39,7 +39,7 @@ class Compare:
 
     task: Positional[str]
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
-    thresholds: tuple[float, ...]
+    thresholds: tuple[Threshold, ...]
     """K−1 thresholds, most important first; inf means: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
@@ -62,7 +62,7 @@ class Compare:
 
         check_folder(self.out)
         mdp = build(self.task, self.set, self.objectives)
-        order = make_order(mdp, self.thresholds, self.task)
+        order = make_order(mdp, self.thresholds, self.task).at_gamma(self.gamma)
         coming = compare(
             mdp, order, gamma=self.gamma, max_states=self.max_states, seconds=self.seconds
         )
@@ -74,14 +74,14 @@ class Compare:
             with console.status("solving …"):
                 for row in coming:
                     rows.append(row)
-                    console.print(_line(row), highlight=False, markup=False)
+                    console.print(_line(row, order), highlight=False, markup=False)
             _print(mdp, order, rows, console)
         if self.out is not None:
             from lexicone.plots._side_by_side import Panel, beside
             from lexicone.plots._style import save
 
             panels = [
-                Panel(f"{_title(row)}\n{_chance(row)}", row.policy, row.occupancy)
+                Panel(f"{_title(row, order)}\n{_chance(row)}", row.policy, row.occupancy)
                 for row in rows
                 if row.policy is not None and row.occupancy is not None
             ]
@@ -102,7 +102,7 @@ class Augment:
 
     task: Positional[str]
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
-    thresholds: tuple[float, ...]
+    thresholds: tuple[Threshold, ...]
     """K−1 thresholds on the returns of an episode, most important first: a budget B is −B."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
@@ -127,7 +127,7 @@ class Augment:
                 f"--save: cannot write to {self.save}: no such folder, or no file name"
             )
         mdp = build(self.task, self.set, self.objectives)
-        order = make_order(mdp, self.thresholds, self.task)
+        order = make_order(mdp, self.thresholds, self.task).at_gamma(self.gamma)
         found = augmentation(mdp, order, self.rewards, gamma=self.gamma, max_states=self.max_states)
         console.print(
             f"{mdp.num_states} states, with budgets {found.mdp.num_states}", highlight=False
@@ -139,8 +139,8 @@ class Augment:
         solution = solve(found.mdp, own, gamma=self.gamma)
         lifted = found.lift(solution.policy)
         console.print(
-            f"{solution.status}: {vector_text(lifted.values, 6)}; an episode meets all thresholds with probability "
-            f"{lifted.chances.overall:.4g}",
+            f"{solution.status}: {vector_text(order.in_units(lifted.values), 6)}; an episode meets all thresholds with "
+            f"probability {lifted.chances.overall:.4g}",
             highlight=False,
         )
         for line in _episode(lifted):
@@ -164,9 +164,9 @@ def _episode(lifted: Any, longest: int = 100) -> list[str]:
     return [*lines, f"  {model.state_names[memory]}{ending}"]
 
 
-def _line(row: "Row") -> str:
+def _line(row: "Row", order: Order) -> str:
     """What is known of one criterion, as soon as it is known."""
-    parts = [_title(row), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
+    parts = [_title(row, order), _chance(row)] if row.policy is not None else [f"{row.name}: —"]
     if row.message != "optimal":
         parts.append(row.message)
     return "; ".join(part for part in parts if part)
@@ -180,10 +180,11 @@ def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
     table.add_column("")
     for row in rows:
         table.add_column(row.name, justify="right")
-    limits = [f" ≥ {t:g}" for t in order.thresholds]
+    limits = [f" {level.bound}" for level in order.levels[:-1]]
+    shown = [order.in_units(row.values) for row in rows]
     for k, label in enumerate(mdp.objective_labels):
         last = k == len(limits)
-        table.add_row(label, *(_number(row.values[k], ".6g") for row in rows), end_section=last)
+        table.add_row(label, *(_number(values[k], ".6g") for values in shown), end_section=last)
     labels = [f"P({label}{t})" for label, t in zip(mdp.objective_labels, limits, strict=False)]
     if len(limits) > 1:
         labels.append("P(all)")
@@ -191,7 +192,7 @@ def _print(mdp: MDP, order: Order, rows: "list[Row]", console: Console) -> None:
         table.add_row(label, *(_probability(row, k) for row in rows))
     console.print(table)
     maps = [
-        [_title(row), *sketch(mdp, row.policy, row.occupancy).splitlines()]
+        [_title(row, order), *sketch(mdp, row.policy, row.occupancy).splitlines()]
         for row in rows
         if row.policy is not None
     ]
@@ -214,8 +215,8 @@ def _probability(row: "Row", k: int) -> str:
     return f"≈{text}" if row.sampled and text != "—" else text
 
 
-def _title(row: "Row") -> str:
-    return f"{row.name}: {vector_text(row.values)}"
+def _title(row: "Row", order: Order) -> str:
+    return f"{row.name}: {vector_text(order.in_units(row.values))}"
 
 
 def _chance(row: "Row") -> str:

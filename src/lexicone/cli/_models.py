@@ -13,7 +13,7 @@ from rich.text import Text
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import build, check_folder, make_order
+from lexicone.cli._options import Threshold, build, check_folder, make_order
 from lexicone.models._mdp import MDP, decision_states
 
 __all__ = ["Show", "Solve", "Tasks"]
@@ -106,8 +106,9 @@ class Solve:
 
     task: Positional[str]
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
-    thresholds: tuple[float, ...]
-    """K−1 thresholds on expected returns, most important first; inf means: maximise."""
+    thresholds: tuple[Threshold, ...]
+    """K−1 thresholds on expected returns, most important first; inf means: maximise. Of costs, and per step:
+    at-most:200, at-least:0.95/step; one more, lowest, shows the last objective as a cost too."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
     objectives: tuple[str, ...] = ()
@@ -142,7 +143,7 @@ class Solve:
                 status.update(Text(f"solving … {line}"))
 
             solution = solve(mdp, order, gamma=self.gamma, progress=progress, **options)
-        _print_values(mdp, solution, console)
+        _print_values(solution, console)
         how = f"γ={self.gamma:g}, {self.policies} policies, {solution.method}"
         reason = "" if solution.status == "optimal" else f": {solution.message}"
         console.print(
@@ -154,28 +155,19 @@ class Solve:
         )
         _explain_chance(mdp, solution, console)
         if self.out is not None:
-            limits = ", ".join(f"{t:g}" for t in self.thresholds)
-            title = f"{self.task}, thresholds {limits}: {vector_text(solution.values)}"
+            limits = ", ".join(map(str, order.levels[:-1]))
+            title = f"{self.task}, thresholds {limits}: {vector_text(solution.order.in_units(solution.values))}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)
 
 
-def _print_values(mdp: MDP, solution: Any, console: Console) -> None:
+def _print_values(solution: Any, console: Console) -> None:
+    from lexicone.exact._tables import PRICE_COLUMN, solution_rows
+
     table = Table()
-    for column in ("objective", "threshold", "value", "", "one more unit of it costs"):
+    for column in ("objective", "threshold", "value", "", PRICE_COLUMN):
         table.add_column(column, justify="left" if column in ("objective", "") else "right")
-    limits = [*solution.order.thresholds, None]
-    for k, label in enumerate(mdp.objective_labels):
-        met, cost = "", ""
-        if limits[k] is not None:
-            met = "met" if solution.satisfied[k] else "missed"
-            prices = solution.prices[k]
-            cost = ", ".join(
-                f"{prices[i]:.4g} of {mdp.objective_labels[i]}"
-                for i in range(k + 1, len(prices))
-                if np.isfinite(prices[i]) and abs(prices[i]) > 1e-9
-            )
-        limit = "" if limits[k] is None else f"{limits[k]:g}"
-        table.add_row(label, limit, f"{solution.values[k]:.6g}", met, cost)
+    for row in solution_rows(solution):
+        table.add_row(*row)
     console.print(table)
 
 
@@ -193,7 +185,7 @@ def _explain_chance(mdp: MDP, solution: Any, console: Console) -> None:
         return
     console.print(
         f"Why: thresholds hold on average, so a mixture of paths can meet them exactly. It has "
-        f"{vector_text(solution.values)}{_without_chance(mdp, solution, console)}.",
+        f"{vector_text(solution.order.in_units(solution.values))}{_without_chance(mdp, solution, console)}.",
         highlight=False,
     )
 
@@ -224,7 +216,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
     if fixed.status is Status.LIMIT and time.monotonic() - begin > _SEARCH_SECONDS:
         return f"{unknown} (not found within {_SEARCH_SECONDS:g} seconds)"
     if fixed.status is Status.OPTIMAL:
-        return f"; the best policy that never flips a coin has {vector_text(fixed.values)}"
+        return f"; the best policy that never flips a coin has {vector_text(fixed.order.in_units(fixed.values))}"
     return f"; of policies that never flip a coin only this is known: {fixed.message}"
 
 

@@ -1,16 +1,41 @@
 """What several subcommands do with their options: build the task, order its objectives, check folder and angle."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from tyro.constructors import PrimitiveConstructorSpec
 
 from lexicone._base.checks import check_range
 from lexicone._base.files import check_writable, hold_folder
+from lexicone._base.levels import Level, level_from_text
 from lexicone._base.text import read_assignment
 from lexicone.models._mdp import MDP
-from lexicone.order import Order
+from lexicone.order import Entry, Order
 
-__all__ = ["build", "check_folder", "make_order", "radians", "read_objectives", "read_option"]
+__all__ = [
+    "Threshold",
+    "build",
+    "check_folder",
+    "make_order",
+    "radians",
+    "read_objectives",
+    "read_option",
+]
+
+
+Threshold = Annotated[
+    Level,
+    PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="NUMBER",
+        instance_from_str=lambda words: level_from_text(words[0]),
+        is_instance=lambda given: isinstance(given, Level),
+        str_from_instance=lambda level: [str(level)],
+    ),
+]
+"""A threshold on the command line: a number, or one with its unit."""
 
 
 def build(task: str, options: tuple[str, ...] = (), objectives: tuple[str, ...] = ()) -> MDP:
@@ -53,9 +78,14 @@ def read_option(option: str) -> tuple[str, Any]:
     return assignment
 
 
-def make_order(mdp: MDP, thresholds: tuple[float, ...], task: str = "the model") -> Order:
-    """The order of a model's objectives with thresholds from the command line; says how many there must be."""
+def make_order(mdp: MDP, thresholds: Sequence[Entry], task: str = "the model") -> Order:
+    """The order of a model's objectives with thresholds from the command line; says how many there must be.
+
+    One more may say that the last objective is shown as a cost: lowest.
+    """
     *limited, last = mdp.objective_labels
+    if len(thresholds) == len(limited) + 1 and getattr(thresholds[-1], "amount", 0.0) is None:
+        return Order(thresholds, names=mdp.objective_names)
     if len(thresholds) != len(limited):
         takes = f"{len(limited)} threshold{'' if len(limited) == 1 else 's'}"
         whose = f" ({', '.join(limited)})" if limited else ""

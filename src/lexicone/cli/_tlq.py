@@ -11,7 +11,7 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import build, check_folder, make_order
+from lexicone.cli._options import Threshold, build, check_folder, make_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.studies.tlq.settings import Tlq
@@ -68,7 +68,7 @@ class Inspect:
 
     task: Positional[str]
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
-    thresholds: tuple[float, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
     """K−1 thresholds, most important first; -inf: never matters. By default the task's own, or inf: maximise."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
@@ -88,7 +88,8 @@ class Inspect:
         from lexicone.qlearning._taxonomy import predict
 
         mdp = build(self.task, self.set, self.objectives)
-        order = make_order(mdp, self.thresholds or _default_thresholds(self.task, mdp), self.task)
+        limits = self.thresholds or _default_thresholds(self.task, mdp)
+        order = make_order(mdp, limits, self.task).at_gamma(self.gamma)
         found = predict(mdp, order, gamma=self.gamma, horizon=self.horizon)
         tried = _try_presets(mdp, order, self.gamma) if self.presets else []
         if self.json:
@@ -115,13 +116,15 @@ class Inspect:
         table = Table()
         for column in ("objective", "threshold", "kind", "best endless", "worst ending"):
             table.add_column(column, justify="right" if "st " in column else "left")
-        for kind, limit in zip(found.kinds, [*order.thresholds, None], strict=True):
+        best = order.in_units([kind.best_endless for kind in found.kinds])
+        worst = order.in_units([kind.worst_ending for kind in found.kinds])
+        for k, (kind, level) in enumerate(zip(found.kinds, order.levels, strict=True)):
             table.add_row(
                 kind.label,
-                "none" if limit is None else f"{limit:g}",
+                "none" if level.plain and level.amount is None else str(level),
                 str(kind).partition(", ")[2],
-                "" if kind.best_endless == -np.inf else f"{kind.best_endless:.4g}",
-                "" if kind.worst_ending == np.inf else f"{kind.worst_ending:.4g}",
+                "" if kind.best_endless == -np.inf else f"{best[k]:.4g}",
+                "" if kind.worst_ending == np.inf else f"{worst[k]:.4g}",
             )
         console.print(table)
         verdict = {True: "works, by the paper", False: "fails, by the paper", None: "no claim"}

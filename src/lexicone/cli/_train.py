@@ -15,6 +15,7 @@ from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
 from lexicone._base.text import plain_numbers, read_assignment, vector_text
 from lexicone.cli._options import (
+    Threshold,
     build,
     check_folder,
     make_order,
@@ -55,8 +56,8 @@ class Train:
 
     task: Positional[str]
     """NAME, NAME:VARIANT, maze:FILE.txt, road_trip:FILE.csv, a model saved as FILE.npz, or the id of an environment."""
-    thresholds: tuple[float, ...]
-    """K−1 thresholds on returns, most important first; inf means: maximise."""
+    thresholds: tuple[Threshold, ...]
+    """K−1 thresholds on returns, most important first; inf means: maximise. Of a cost: at-most:200."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE; for an environment those that it is made with."""
     objectives: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ class Train:
         if self.json:
             print(json.dumps(results, indent=2))
             return
-        _print_table(results, console)
+        _print_table(results, trained.order, console)
         console.print(f"{TRAINING_FILE}, results.json and figures (PNG, SVG) are in {self.out}/")
 
 
@@ -143,7 +144,7 @@ class Evaluate:
         done, total = int(trained.run.update), trained.updates
         if done < total:
             console.print(f"The training is not finished: {done} of {total} updates are done.")
-        _print_table(results, console)
+        _print_table(results, trained.order, console)
 
 
 def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None = None) -> Any:
@@ -230,7 +231,7 @@ def _find(
     task: str,
     options: tuple[str, ...],
     objectives: tuple[str, ...],
-    thresholds: tuple[float, ...],
+    thresholds: tuple[Threshold, ...],
 ) -> "tuple[MDP | OpenedEnv, Order]":
     """The model or the environment that is meant, and the order of its objectives."""
     from lexicone.tasks import TASKS
@@ -281,12 +282,12 @@ def _solve(trained: "Trained | TrainedEnv") -> "Solution | None":
     return solve(trained.mdp, trained.order) if isinstance(trained, Trained) else None
 
 
-def _print_table(results: dict[str, Any], console: Console) -> None:
+def _print_table(results: dict[str, Any], order: Order, console: Console) -> None:
+    """In the order's units; results have totals, larger is better."""
     table = Table()
     table.add_column("seed", justify="right")
-    for name, threshold in zip(results["objectives"], results["thresholds"], strict=False):
-        bound = threshold if isinstance(threshold, str) else f"{threshold:g}"
-        table.add_column(f"{name} ≥ {bound}", justify="right")
+    for name, level in zip(order.labels, order.levels[:-1], strict=False):
+        table.add_column(f"{name} {level.bound}", justify="right")
     known = "gap" in results
     for column in ("all", "mean returns"):
         table.add_column(column, justify="right")
@@ -294,14 +295,18 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
         table.add_column("gap to the exact optimum", justify="right")
     for i, share in enumerate(results["success"]):
         met = [f"{rate:.0%}" for rate in results["satisfied"][i]]
-        vectors = [results["returns"][i], results["gap"][i]] if known else [results["returns"][i]]
+        vectors = [_shown(order, results["returns"][i])]
+        if known:  # a gap has no sign of its own: positive is worse
+            vectors.append(
+                _shown(order, results["gap"][i]) * [level.sign for level in order.levels]
+            )
         numbers = (vector_text(vector, 3, brackets=False) for vector in vectors)
         table.add_row(str(i), *met, f"{share:.0%}", *numbers)
     console.print(table)
     how = "greedy actions" if results["greedy"] else "sampled actions"
     explanation = f"Shares of {results['evaluation_episodes']} episodes ({how})."
     if known:
-        optimum = vector_text(results["exact"], 3, brackets=False)
+        optimum = vector_text(_shown(order, results["exact"]), 3, brackets=False)
         explanation += (
             f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
             f"thresholds, to the optimum {optimum} ({results['exact_status']})."
@@ -309,6 +314,11 @@ def _print_table(results: dict[str, Any], console: Console) -> None:
     else:
         explanation += f" Episodes have at most {results['max_steps']} steps."
     console.print(explanation, highlight=False)
+
+
+def _shown(order: Order, numbers: list[Any]) -> np.ndarray:
+    """Values of a JSON file, where infinities are text, in the order's units."""
+    return np.asarray(order.in_units([float(number) for number in numbers]))
 
 
 def _draw(

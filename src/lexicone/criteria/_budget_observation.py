@@ -79,7 +79,7 @@ def with_budgets(
         raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
     if rewards not in ("original", "clipped"):
         raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
-    order = as_order(order)
+    order = as_order(order).at_gamma(gamma)
     limits = np.array(order.thresholds, dtype=float)
     tracked = np.flatnonzero(np.isfinite(limits))
 

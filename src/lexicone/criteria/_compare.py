@@ -64,7 +64,7 @@ def compare(
         seconds: after these, branch and bound is cut short.
     """
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     check_whole(max_states=max_states)
     check_range("seconds", seconds, 0, above=True)
     nothing = np.full(len(order), np.nan)

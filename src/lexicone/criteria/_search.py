@@ -123,7 +123,7 @@ def search(
     if tolerance is None:
         tolerance = 0.02 if solver == "lagrangian" else 1e-6
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     _check(order, strategy, solver, criterion, tolerance)
     check_whole(steps=steps, seeds=seeds, rounds=rounds, max_states=max_states)
     augmented = None

@@ -1,8 +1,9 @@
 """What thresholds cost: the Pareto front by moving them, and values as a function of one of them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,11 +14,12 @@ from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
 from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._tables import sensitivity_table
 from lexicone.exact._tolerances import KEPT_FLOOR
 from lexicone.models._arrays import as_array
-from lexicone.models._matching import match_order
+from lexicone.models._matching import find_places, match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import Order, OrderLike, find_places
+from lexicone.order import Level, Order, OrderLike
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
@@ -48,6 +50,12 @@ class Sensitivity:
     satisfied: Bool[np.ndarray, " N"]
     """Whether the threshold is met."""
     statuses: tuple[Status, ...]
+    order: Order
+    """As it was given, in its units; numbers above are totals, larger is better."""
+
+    def __str__(self) -> str:
+        """A table in the order's units."""
+        return sensitivity_table(self)
 
 
 def pareto(
@@ -162,7 +170,7 @@ def sensitivity(
     objective: int | str,
     *,
     gamma: float = 1.0,
-    thresholds: Sequence[float] | np.ndarray | None = None,
+    thresholds: Sequence[float | int | Level] | np.ndarray | None = None,
     points: int = 21,
     policies: Policies = "stochastic",
     progress: Callable[[str], None] | None = None,
@@ -174,7 +182,7 @@ def sensitivity(
         order: the thresholds; that of ``objective`` is moved. Results have its sequence, as in `solve`.
         objective: whose threshold moves, by name or number (from 0 in the order's sequence); not the last.
         gamma: the discount, in [0, 1].
-        thresholds: the values that it takes.
+        thresholds: the values that it takes; numbers are totals, `at_least` and `at_most` are as in an order.
         points: how many, if ``thresholds`` is left out.
         policies: as in `solve`.
         progress: called with a line of text now and then.
@@ -183,16 +191,15 @@ def sensitivity(
     matter to the largest that it can have.
     """
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     names = order.names or mdp.objective_names
     [objective] = find_places([objective], names and names[:-1], len(order) - 1, "objective")
     if thresholds is None:
         check_whole(2, points=points)
 
     def at(threshold: float, break_ties: bool = order.break_ties) -> Solution:
-        moved = list(order.thresholds)
-        moved[objective] = threshold
-        changed = Order(moved, names=order.names, break_ties=break_ties)
+        moved = order.moved(objective, threshold)
+        changed = Order(moved.levels, names=order.names, break_ties=break_ties)
         return solve(mdp, changed, gamma=gamma, policies=policies)
 
     if thresholds is None:
@@ -203,7 +210,7 @@ def sensitivity(
             )
         levels = np.linspace(ends[0], ends[1], points)
     else:
-        levels = as_array("thresholds", thresholds, float)
+        levels = as_array("thresholds", _totals(thresholds, order, objective), float)
         if levels.ndim != 1 or not len(levels) or np.isnan(levels).any():
             raise ValueError("thresholds: expected a list of numbers")
     found = []
@@ -218,4 +225,16 @@ def sensitivity(
         np.array([s.prices[objective] for s in found]),
         np.array([s.satisfied[objective] for s in found]),
         tuple(s.status for s in found),
+        order,
     )
+
+
+def _totals(thresholds: Any, order: Order, objective: int) -> Any:
+    """What was said in another unit, as totals."""
+    if isinstance(thresholds, str) or not isinstance(thresholds, Sequence):
+        return thresholds
+    steps = order.levels[objective].steps
+    return [
+        replace(t, steps=steps).threshold("thresholds") if isinstance(t, Level) else t
+        for t in thresholds
+    ]

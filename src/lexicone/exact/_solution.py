@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone.exact._tables import solution_table
 from lexicone.order import Order
 
 __all__ = ["Policies", "Solution", "Status"]
@@ -42,7 +43,8 @@ class Solution:
     message: str
     """The status in a sentence, with the objective's name."""
     values: Float[np.ndarray, " K"]
-    """The expected returns of `policy` (with `stay`, if there is one)."""
+    """The expected returns of `policy` (with `stay`, if there is one), in the order's sequence: totals, larger is
+    better; ``order.in_units(values)`` has the order's units."""
     key: Float[np.ndarray, " keys"]
     """``order.key(values)``."""
     policy: Float[np.ndarray, "S A"]
@@ -65,6 +67,10 @@ class Solution:
     method: str
     """"lp", "columns" or "branch and bound"."""
     criterion: str = "expected"
+
+    def __str__(self) -> str:
+        """A table of objectives, thresholds, values and prices, in the order's units."""
+        return solution_table(self)
 
     @property
     def gap(self) -> Float[np.ndarray, " K"]:

@@ -74,7 +74,7 @@ def solve(
         progress: called with a line of text now and then.
     """
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     _check(gamma, policies, method, tolerance, time_limit)
     start_policy = None if start is None else _start_policy(mdp, start)
     starts = [] if start_policy is None else _deterministic_parts(start_policy)
@@ -174,7 +174,11 @@ def _start_policy(mdp: MDP, start: Solution | np.ndarray) -> Float[np.ndarray, "
     if isinstance(start, Solution) and start.stay is None:
         same = start.values.shape == (mdp.num_objectives,)
         if same:
-            own = evaluate(match_order(mdp, start.order, name="start")[0], table, start.gamma)
+            own = evaluate(
+                match_order(mdp, start.order, gamma=start.gamma, name="start")[0],
+                table,
+                start.gamma,
+            )
             same = np.allclose(own, start.values, rtol=1e-6, atol=1e-6)
         if not same:
             raise ValueError(

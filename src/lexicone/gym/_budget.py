@@ -72,6 +72,7 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         self.reward_space = spaces.Box(
             space.low[self._places], space.high[self._places], dtype=space.dtype
         )
+        order = order.at_gamma(gamma)
         self.order, self.gamma, self.rewards = order, gamma, rewards
         limits = np.array(order.thresholds, dtype=float)
         self._tracked = np.flatnonzero(np.isfinite(limits))

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base import checkpoint
+from lexicone._base.levels import level_for_file
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import allow_rounding
 from lexicone.learning._runs import Runs, named_leaves
@@ -85,7 +86,12 @@ class TrainingResult:
     @property
     def identity(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON can hold it; two trainings that agree in it have the same result."""
+        levels = self.order.levels
+        units = (
+            {"units": list(map(level_for_file, levels))} if not all(v.plain for v in levels) else {}
+        )
         return {
+            **units,
             "learner": type(self.learner).__name__,
             "settings": _settings_for_file(self.learner),
             "thresholds": [str(t) for t in self.order.thresholds],

@@ -17,6 +17,7 @@ import numpy as np
 
 from lexicone._base import checkpoint
 from lexicone._base.checks import check_whole
+from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
 from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
 from lexicone.learning._learner import AnyLearner
@@ -64,8 +65,11 @@ def load(
     saved = _read(os.path.join(path, TRAINING_FILE) if os.path.isdir(path) else path)
     name, arrays, facts = saved
     with _reading(name, "an order"):
+        units = facts.get("units")
         order = Order(
-            [float(t) for t in facts["thresholds"]],
+            [float(t) for t in facts["thresholds"]]
+            if units is None
+            else [level_from_file(u) for u in units],
             names=facts["names"],
             break_ties=facts["break_ties"],
         )

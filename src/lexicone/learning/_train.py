@@ -75,7 +75,8 @@ def train(
         task: an `MDP`; or a Gymnasium environment with one reward for each objective and discrete actions: its id, a
             function that makes one, or one that has a ``spec`` from which copies can be made.
         order: an `Order`, a list of thresholds, or a mapping from names to them. Names are matched with the model's or
-            with the environment's ``reward_names``, and results have the order's sequence.
+            with the environment's ``reward_names``, and results have the order's sequence. Thresholds are compared with
+            undiscounted returns, so that an amount per step needs a ``horizon``.
         learner: its algorithm and settings, such as `Reinforce`; by default `PPO`.
         seeds: how many independent runs. Run i is the same however many there are; on a model up to rounding, since
             other numbers of runs may be compiled to other programs.
@@ -108,7 +109,9 @@ def train(
     if on_model:
         task, variants = check_variants(task, [(order, cast(Learner, learner))])
         return train_on_model(task, variants, features, plan)[0]
-    return train_in_env(task, as_order(order), cast(EnvLearner, learner), features, plan)
+    return train_in_env(
+        task, as_order(order).at_gamma(1.0), cast(EnvLearner, learner), features, plan
+    )
 
 
 def train_many(

@@ -29,7 +29,6 @@ from lexicone.models._packing import (
 )
 from lexicone.models._reachability import reachable
 from lexicone.models._saved_models import read_fields, write_fields
-from lexicone.order import find_places
 
 __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states"]
 
@@ -229,6 +228,8 @@ class MDP:
 
         Objectives that are not listed are left out. An order with names does the same by itself (see `Order`).
         """
+        from lexicone.models._matching import find_places
+
         places = find_places(objectives, self.objective_names, self.num_objectives)
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         own["reward"] = self.reward[..., places]

@@ -185,7 +185,7 @@ def check_task(
     """What `tlq_iterate` and `tlq` demand of their first arguments; model and order, matched by names."""
     rule = find_rule(rule)
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     rule.check_actions(mdp.num_actions)
     return mdp, order, rule, rule.numbers(order)
 

@@ -83,7 +83,7 @@ def classify(
     """
     check_model(mdp, gamma)
     check_gamma(gamma, above=True)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     if horizon is not None:
         check_range("horizon", horizon, 1)
     endless, ending = _extremes(mdp, gamma, horizon or _horizon(mdp, gamma))
@@ -111,7 +111,7 @@ def predict(
     With several constrained objectives one that fails is enough; what worked was shown for two objectives only.
     """
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order)
+    mdp, order = match_order(mdp, order, gamma=gamma)
     kinds = classify(mdp, order, gamma=gamma, horizon=horizon)
     limits = [
         k for k, threshold in zip(kinds, order.thresholds, strict=False) if threshold > -math.inf
