@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
-from lexicone import Order, plots, tasks
+from lexicone import Order, at_most, lowest, plots, tasks
 from lexicone.exact._front import Front, pareto, sensitivity
 from lexicone.exact._solve import solve
 from lexicone.plots import _models as plots_models, _style as plots_style
@@ -214,6 +214,13 @@ class TestFronts:
         assert (missed.get_x(), missed.get_width()) == (2.0, 1.0)
         met = sensitivity(self.mdp, Order([0.0]), 0, thresholds=[-3.0, 1.0])
         assert not plots.draw_sensitivity(met).axes[1].patches
+        said = Order({"time": at_most(6), "tiles+goal": lowest()})
+        turned = sensitivity(self.mdp, said, "time", thresholds=[at_most(6), at_most(5)])
+        top, bottom = plots.draw_sensitivity(turned).axes
+        x, y = bottom.get_lines()[0].get_data()
+        np.testing.assert_allclose(np.asarray(x), [5, 6])
+        np.testing.assert_allclose(np.asarray(y), [19 / 6, 7 / 3])
+        assert top.get_ylabel() == "time"
 
 
 def test_models_without_a_map_are_graphs():

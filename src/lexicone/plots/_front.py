@@ -55,12 +55,21 @@ def draw_sensitivity(
 ) -> Figure:
     """The values of the optimum as one threshold moves: its own objective first, then those that pay for it.
 
-    Grey: the threshold cannot be met.
+    Grey: the threshold cannot be met. Names and units are those of the order, unless ``names`` are given.
     """
-    labels = _front_labels(names, found.values.shape[1])
+    units = found.order
+    labels = [
+        label + level.unit
+        for label, level in zip(
+            _front_labels(names or units.names, found.values.shape[1]), units.levels, strict=True
+        )
+    ]
     which = [found.objective, *range(found.objective + 1, found.values.shape[1])]
-    order = np.argsort(found.thresholds)
-    levels, values = found.thresholds[order], found.values[order]
+    moved = np.zeros_like(found.values)
+    moved[:, found.objective] = found.thresholds
+    levels, values = units.in_units(moved)[:, found.objective], units.in_units(found.values)
+    order = np.argsort(levels)
+    levels, values = levels[order], values[order]
     with mpl.rc_context(STYLE):
         size = (4.8, 0.6 + 1.5 * len(which))
         figure = Figure(figsize=size, layout="constrained")
