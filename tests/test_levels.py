@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,6 +16,11 @@ from tests.helpers.trainings import Still
 MAZE = lx.tasks.maze("extended", objectives="path")
 SAID = lx.Order({"time": lx.at_most(6), "tiles+goal": lx.lowest()})
 PER_STEP = lx.Order([lx.at_least(0.5, per_step=True), lx.at_most(20), lx.lowest(per_step=True)])
+
+
+def wrong(function: Any, *given: Any, **options: Any) -> Any:
+    """A call that type checkers would refuse."""
+    return function(*given, **options)
 
 
 def test_a_cost_is_minus_the_value():
@@ -121,9 +127,7 @@ def test_the_command_line_reads(text, level):
     assert level_from_text(text) == level
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "at-mos:3", "at-most:", ":3", "3/day", "at-most:x", "nan"]
-)
+@pytest.mark.parametrize("text", ["", "x", "at-mos:3", "at-most:", ":3", "3/day", "at-most:x"])
 def test_the_command_line_refuses(text):
     with pytest.raises(ValueError, match=r"^expected a number"):
         level_from_text(text)
@@ -132,10 +136,10 @@ def test_the_command_line_refuses(text):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: lx.at_most("x"), "^amount: must be a number, got 'x'"),
-        (lambda: lx.at_most(None), "^amount: must be a number, got None"),
+        (lambda: wrong(lx.at_most, "x"), "^amount: must be a number, got 'x'"),
+        (lambda: wrong(lx.at_most, None), "^amount: must be a number, got None"),
         (lambda: lx.at_least(math.nan), "^amount: "),
-        (lambda: lx.at_least(1, per_step=3), "^per_step: must be True or False, got 3"),
+        (lambda: wrong(lx.at_least, 1, per_step=3), "^per_step: must be True or False, got 3"),
         (lambda: lx.at_least(1, horizon=3), "^horizon: is for amounts per step"),
         (lambda: lx.lowest(per_step=True, horizon=0), "^horizon: must be"),
         (
@@ -143,7 +147,7 @@ def test_the_command_line_refuses(text):
             "^thresholds: the last objective 'b' is open",
         ),
         (lambda: lx.Order([None, 1.0]), r"^thresholds\[0\]: only the last"),
-        (lambda: lx.Order(["3"]), r"^thresholds\[0\]: expected a number, got '3'"),
+        (lambda: wrong(lx.Order, ["3"]), r"^thresholds\[0\]: expected a number, got '3'"),
     ],
 )
 def test_mistakes_are_named(call, message, monkeypatch):

@@ -6,7 +6,7 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -70,8 +70,8 @@ def lowest(*, per_step: bool = False, horizon: float | int | None = None) -> Lev
     return make_level(None, -1, per_step, horizon)
 
 
-Entry = float | int | Level | None
-"""What may stand in an order for one objective; None for the last."""
+Entry = float | int | Level | Callable[..., Level] | None
+"""What may stand in an order for one objective; None for the last, or `lowest` itself."""
 
 
 @dataclass(frozen=True, init=False, repr=False)

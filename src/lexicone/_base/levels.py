@@ -113,6 +113,8 @@ def make_level(amount: Any, sign: int, per_step: Any, horizon: Any) -> Level:
 def as_level(where: str, entry: Any) -> Level:
     """An entry of an order: a number or a level."""
     if isinstance(entry, Level):
+        if entry.amount is not None and math.isnan(entry.amount):
+            raise ValueError(f"{where}: is NaN")
         return entry
     try:
         if isinstance(entry, str | bytes) or not (is_number(entry) or hasattr(entry, "__float__")):
@@ -135,7 +137,7 @@ def level_from_text(text: str) -> Level:
     if sign is None or (slash and step != "step") or (colon and not word):
         raise ValueError(f"expected a number, at-least:NUMBER or at-most:NUMBER, got {text!r}")
     try:
-        return make_level(None if number is None else float(number), sign, bool(slash), None)
+        return Level(None if number is None else float(number), sign, bool(slash))
     except ValueError:
         raise ValueError(f"expected a number, got {text!r}") from None
 
