@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
+from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._maximizer import Maximizer, StageMaximum
@@ -95,7 +96,9 @@ class ExactSolver:
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
         if self.maximizer is None or self.maximizer.pairs is not usable:
             self.maximizer = self._maximizer_for(usable)
-        self.maximum = maximum = self.maximizer.maximize(objective, scaled)
+        question = Question(objective, scaled, relevant, reached=False)
+        self.maximizer, self.maximum = careful_maximum(self.maximizer, question)
+        maximum = self.maximum
         answer = {
             Outcome.INFEASIBLE: Answer.INFEASIBLE,
             Outcome.UNBOUNDED: Answer.UNBOUNDED if threshold == np.inf else Answer.MET,
@@ -134,23 +137,29 @@ class ExactSolver:
         for j, floor in scaled.items():
             bound[j] = floor
         others = {j: f for j, f in scaled.items() if j != objective}
+        attained = True
         if outcome is Outcome.OPTIMAL:
             assert self.maximizer is not None
             assert self.maximum is not None
             bound[objective] = self.maximum.bound
-            maximizer, found = extract_policy(self.maximizer, self.maximum, others, objective)
-            pairs = maximizer.pairs
+            pairs, found, attained = extract_policy(
+                self.maximizer, self.maximum, others, objective
+            )
         else:
             relevant[objective] = outcome is Outcome.UNBOUNDED
             pairs, found = policy_that_keeps(self.pairs, relevant, others)
         nothing = np.zeros((count, count))
-        result = Optimum(outcome, objective, pairs, found, scaled, relevant, bound, nothing)
+        result = Optimum(
+            outcome, objective, pairs, found, scaled, relevant, bound, nothing, attained
+        )
         return problem.stochastic(result, self.method)
 
     def _maximizer_for(self, pairs: StateActions) -> Maximizer:
-        if self.maximizer is None:
+        before = self.maximizer
+        known = before is not None and bool(np.isin(pairs.states, before.pairs.states).all())
+        if before is None or not known or before.is_vertex != (self.method == "lp"):
             return new_maximizer(self.method, pairs)
-        return self.maximizer.restricted(pairs)
+        return before.restricted(pairs)
 
     def _answer(
         self, answer: Answer, objective: int, threshold: float, floors: dict[int, float]

@@ -21,6 +21,7 @@ from lexicone.exact._master_program import MasterProgram
 from lexicone.exact._maximizer import StageMaximum, upper_bound, without_maximum
 from lexicone.exact._policy_iteration import BestPolicy, best_policy
 from lexicone.exact._policy_iteration_total import (
+    MOST_STEPS_TO_END,
     best_ending_policy,
     ending_policy,
     never_ending_states,
@@ -88,7 +89,7 @@ class ColumnGeneration:
         reached = self.reach_floors(floors)
         if reached is not Outcome.OPTIMAL:
             return without_maximum(pairs, objective, reached)
-        value, best_bound = -np.inf, np.inf
+        value, best_bound, rough = -np.inf, np.inf, True
         for step in range(_MOST_STEPS):
             if step or floors:
                 outcome, value, weights = self._solve_master(objective, floors)
@@ -97,7 +98,8 @@ class ColumnGeneration:
                 if value >= cap:
                     return StageMaximum(Outcome.CAPPED, value, np.inf, weights, best_values)
             accuracy = 1e-2 * (best_bound - value)
-            exact = not np.isfinite(accuracy) or accuracy < 1e-10 * max(1.0, abs(value))
+            size = max(1.0, abs(value))
+            exact = not rough or not 1e-10 * size <= accuracy <= size
             found = self._best_policy_for(weights, 0.0 if exact else accuracy)
             if found is None:
                 repeats = 0
@@ -105,7 +107,7 @@ class ColumnGeneration:
                     break
                 continue
             cut_short = self._too_late()
-            bound = upper_bound(pairs, weights, found.values, floors)
+            bound = upper_bound(pairs, weights, found.values, floors, found.steps_left)
             if cut_short and pairs.gamma == 1:  # then a bound needs the values of a best policy
                 bound = np.inf
             if bound <= best_bound:
@@ -114,6 +116,9 @@ class ColumnGeneration:
                 self.progress(f"{len(self.policies)} policies, between {value:.9g} and {bound:.9g}")
             open_gap = (best_bound - value) / max(1.0, abs(best_bound))
             known = self._known(found.policy)
+            rough = not known
+            if known and not exact:
+                continue
             repeats = repeats + 1 if known else 0
             stuck = known and (open_gap <= _REPEATED_GAP or repeats > _MOST_REPEATS)
             if open_gap <= gap or (stuck and not cut_short):
@@ -144,7 +149,9 @@ class ColumnGeneration:
                 self.pairs, reward, self.last_policy, self.last_values, accuracy, self.deadline
             )
         else:
-            found = best_ending_policy(self.pairs, reward, self.last_policy, self.deadline)
+            found = best_ending_policy(
+                self.pairs, reward, self.last_policy, self.deadline, accuracy=accuracy
+            )
         if found.loop is not None:
             self._add_loop(found.policy, found.loop)
             return None
@@ -155,6 +162,8 @@ class ColumnGeneration:
         """Find policies whose mixture keeps the floors, starting from those known; INFEASIBLE if none do."""
         if not self.policies:
             self._add_policy(self.last_policy)
+        if self.last_visits is not None and not self.last_visits.sum() < MOST_STEPS_TO_END:
+            return Outcome.FAILED  # too long for the arithmetic
         for _ in range(_MOST_STEPS):
             _, shortfall, weights = self._solve_master(None, floors)
             if shortfall <= _NO_SHORTFALL * max(1.0, *(abs(f) for f in floors.values()), 1.0):
@@ -167,7 +176,7 @@ class ColumnGeneration:
             if self._too_late():
                 return Outcome.TIME_LIMIT
             needed = sum(weights[j] * f for j, f in floors.items())
-            best = needed - upper_bound(self.pairs, weights, found.values, {})
+            best = needed - upper_bound(self.pairs, weights, found.values, {}, found.steps_left)
             if best > 0 and (best >= 0.5 * shortfall or self._known(found.policy)):
                 return Outcome.INFEASIBLE
             if self._known(found.policy):

@@ -81,14 +81,30 @@ def without_maximum(pairs: StateActions, objective: int, outcome: Outcome) -> St
 
 
 def upper_bound(
-    pairs: StateActions, weights: np.ndarray, values: np.ndarray, floors: dict[int, float]
+    pairs: StateActions,
+    weights: np.ndarray,
+    values: np.ndarray,
+    floors: dict[int, float],
+    steps_left: np.ndarray | None = None,
 ) -> float:
     """What no policy that keeps the floors can exceed, from any weights ≥ 0 and values whatsoever.
 
-    Where a pair beats the values by δ > 0, at most δ more can be gained at each visit: ``δ/(1−γ)`` in
-    all. With γ=1 there is no such limit on visits, and δ is taken for rounding.
+    Where a pair beats the values by δ > 0, at most δ more can be gained at each visit: ``δ/(1−γ)`` in all.
+
+    With γ=1 visits have no such limit. But with any h ≥ 0, the values ``v + θ·h`` bound the sum as well as v does, and
+    with the expected number of steps to the end under a best policy, ``steps_left``, they fall by θ with each of its
+    steps: the smallest θ that makes up for all δ is taken, so a slip counts once per step. What a pair that only
+    leads further from the end still gains is counted for the longest of these episodes; without ``steps_left``, once.
     """
     gain = pairs.reward @ weights + pairs.next @ values - values[pairs.state]
     slip = max(float(gain.max(initial=0.0)), 0.0)
-    slip *= pairs.initial.sum() / (1 - pairs.gamma) if pairs.gamma < 1 else 1.0
-    return float(pairs.initial @ values + slip - sum(weights[j] * f for j, f in floors.items()))
+    owed = sum(weights[j] * f for j, f in floors.items())
+    if pairs.gamma < 1:
+        slip *= pairs.initial.sum() / (1 - pairs.gamma)
+    elif steps_left is not None and slip > 0:
+        rise = pairs.next @ steps_left - steps_left[pairs.state]
+        falls = (gain > 0) & (rise < -0.5)
+        theta = float((gain[falls] / -rise[falls]).max(initial=0.0))
+        left = max(float((gain + theta * rise).max(initial=0.0)), 0.0)
+        slip = theta * float(pairs.initial @ steps_left) + left * float(steps_left.max(initial=0.0))
+    return float(pairs.initial @ values + slip - owed)

@@ -15,7 +15,12 @@ from scipy import sparse
 
 from lexicone.exact._highs import Outcome, build_program, solve_program
 from lexicone.exact._maximizer import StageMaximum, upper_bound, without_maximum
-from lexicone.exact._policy_iteration_total import ending_policy, never_ending_states
+from lexicone.exact._policy_iteration import best_policy
+from lexicone.exact._policy_iteration_total import (
+    best_ending_policy,
+    ending_policy,
+    never_ending_states,
+)
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, RELAXED_FLOOR
 
@@ -25,14 +30,16 @@ __all__ = ["OccupancyProgram"]
 class OccupancyProgram:
     """The linear program of a model; maxima found one after the other start from each other's basis.
 
-    After ``deadline`` (of `time.monotonic`) a maximum is given up: the outcome is TIME_LIMIT.
+    After ``deadline`` (of `time.monotonic`) a maximum is given up: the outcome is TIME_LIMIT. If ``tight``, values and
+    bound come from a best policy for the program's weights, not from its duals.
     """
 
     is_vertex = True
 
-    def __init__(self, pairs: StateActions, deadline: float = np.inf) -> None:
+    def __init__(self, pairs: StateActions, deadline: float = np.inf, tight: bool = False) -> None:
         self.pairs = pairs
         self.deadline = deadline
+        self.tight = tight
         self._occupancy = np.zeros(pairs.num_pairs)
         own = sparse.csr_array(
             (np.ones(pairs.num_pairs), (np.arange(pairs.num_pairs), pairs.state)),
@@ -77,10 +84,40 @@ class OccupancyProgram:
         weights = np.eye(pairs.num_objectives)[objective]
         for j in floors:
             weights[j] = max(dual[states + j], 0.0)
-        values = -dual[:states]
         value = float(self._occupancy @ pairs.reward[:, objective])
-        bound = upper_bound(pairs, weights, values, floors)
+        values = -dual[:states]
+        if self.tight:
+            values, bound = self._tight_values(weights, values, floors)
+        else:
+            bound = upper_bound(pairs, weights, values, floors)
         return StageMaximum(Outcome.OPTIMAL, value, bound, weights, values)
+
+    def _tight_values(
+        self, weights: np.ndarray, values: np.ndarray, floors: dict[int, float]
+    ) -> tuple[np.ndarray, float]:
+        """The values of a best policy for the weighted sum, and the bound; the program's own if they give a lower one.
+
+        The program's may be any that are not too small, where the maximum does not come, and are only as exact as its
+        tolerance.
+        """
+        pairs = self.pairs
+        reward = pairs.reward @ weights
+        bound = upper_bound(pairs, weights, values, floors)
+        fill = self.elsewhere(None)
+        taken = pairs.best_by_state(self._occupancy)
+        start = np.where(self._occupancy[taken] > 0, taken, fill)
+        if pairs.gamma < 1:
+            best = best_policy(pairs, reward, start, values, deadline=self.deadline)
+        else:
+            if never_ending_states(pairs, start).any():
+                start = fill
+            best = best_ending_policy(pairs, reward, start, self.deadline)
+        if best.loop is not None:  # weights are a little too high
+            return values, bound
+        tight = upper_bound(pairs, weights, best.values, floors, best.steps_left)
+        if pairs.gamma < 1 and bound < tight:
+            return values, bound
+        return best.values, tight
 
     def occupancy(self) -> Float[np.ndarray, " N"]:
         """Of the last maximum; 0 before there is one."""
@@ -100,7 +137,7 @@ class OccupancyProgram:
 
     def restricted(self, pairs: StateActions) -> "OccupancyProgram":
         """The program of some of the pairs, which starts from this one's basis as far as it is the same."""
-        program = OccupancyProgram(pairs, self.deadline)
+        program = OccupancyProgram(pairs, self.deadline, self.tight)
         program._start_from(self)
         return program
 

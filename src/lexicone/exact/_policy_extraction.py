@@ -1,37 +1,49 @@
 """From the maximum of a stage to a policy that has its values.
 
 With γ=1 an occupancy may use loops that nothing leads to: it is then a limit of policies, not the occupancy of one.
+Another optimum may have them on its way; if none has, the maximum is a supremum that no policy attains.
 """
 
-import time
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone.exact._accessible import Accessible, accessible_pairs
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._occupancy_program import OccupancyProgram
-from lexicone.exact._sparse_policy import make_sparse, policy_from_occupancy, policy_occupancy
-from lexicone.exact._state_actions import STAY, StateActions
-from lexicone.exact._tolerances import EQUAL_VALUES, NO_VISITS
+from lexicone.exact._sparse_policy import make_sparse, policy_from_occupancy
+from lexicone.exact._state_actions import StateActions
+from lexicone.exact._tolerances import EQUAL_VALUES, NO_VISITS, RELAXED_FLOOR
 
-__all__ = ["extract_policy", "policy_of", "policy_that_keeps"]
+__all__ = ["Extracted", "extract_policy", "policy_of", "policy_that_keeps"]
 
-_LOOP_PROGRAM_STATES = 20_000  # up to here loops are looked for by the whole linear program
-_LOOP_PROGRAM_SECONDS = 60.0
-_WALK_PROBABILITY = 1e-4  # of the walk that leads to loops which are used rarely
+_NEAR_SUPREMUM = 1e-4  # of the value's size: what a policy that comes near a supremum may be short of it
+_LOWERED = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of a floor's size: for floors that are themselves suprema
+
+
+class Extracted(NamedTuple):
+    """A policy that has a maximum's values, or comes near them."""
+
+    pairs: StateActions
+    policy: Float[np.ndarray, " N"]
+    attained: bool
+    """False if the maximum is a limit that no policy has: proven."""
 
 
 def extract_policy(
     maximizer: Maximizer,
-    maximum: StageMaximum | None,
+    maximum: StageMaximum,
     floors: dict[int, float],
     objective: int,
     deadline: float = np.inf,
-) -> tuple[Maximizer, Float[np.ndarray, " N"]]:
-    """The policy of a maximum that was found, which randomises in few states; and the method that has its pairs.
+) -> Extracted:
+    """The policy of a maximum that was found, which randomises in few states.
 
     Args:
         maximizer: the method that found it.
@@ -40,9 +52,17 @@ def extract_policy(
         objective: what was maximised.
         deadline: of `time.monotonic`; from then on the policy may randomise in more states.
     """
-    maximizer, maximum = _with_loops_on_the_way(maximizer, maximum, floors, objective, deadline)
-    policy = policy_of(maximizer, maximum, floors)
-    return maximizer, make_sparse(maximizer.pairs, policy, floors, objective, deadline)
+    pairs, occupancy = maximizer.pairs, maximizer.occupancy()
+    attained = True
+    if pairs.gamma == 1 and pairs.has_lone_loops(occupancy):
+        level = maximum.value - EQUAL_VALUES * max(1.0, abs(maximum.value))
+        outcome, kept = _loops_on_the_way(pairs, occupancy, {**floors, objective: level}, deadline)
+        if outcome is not Outcome.OPTIMAL:
+            attained = outcome is not Outcome.INFEASIBLE
+            kept = _near_limit(pairs, occupancy, floors, objective, deadline)
+        occupancy = kept
+    policy = policy_from_occupancy(pairs, occupancy, maximizer.elsewhere(maximum))
+    return Extracted(pairs, make_sparse(pairs, policy, floors, objective, deadline), attained)
 
 
 def policy_that_keeps(
@@ -67,63 +87,86 @@ def policy_of(
 ) -> Float[np.ndarray, " N"]:
     """The policy of the last occupancy; where that does not come, what is best for the weighted sum, or ends."""
     pairs, occupancy = maximizer.pairs, maximizer.occupancy()
-    elsewhere = maximizer.elsewhere(maximum)
-    if pairs.gamma == 1:
-        occupancy = _connect_loops(pairs, occupancy, floors)
-    return policy_from_occupancy(pairs, occupancy, elsewhere)
+    if pairs.gamma == 1 and pairs.has_lone_loops(occupancy):
+        occupancy = _near_limit(pairs, occupancy, floors)
+    return policy_from_occupancy(pairs, occupancy, maximizer.elsewhere(maximum))
 
 
-def _with_loops_on_the_way(
-    maximizer: Maximizer,
-    maximum: StageMaximum | None,
+def _loops_on_the_way(
+    pairs: StateActions,
+    occupancy: Float[np.ndarray, " N"],
     floors: dict[int, float],
-    objective: int,
     deadline: float,
-) -> tuple[Maximizer, StageMaximum | None]:
-    """The same optimum from the whole linear program, if a mixture uses loops that none of its policies comes by (γ=1).
+) -> tuple[Outcome, Float[np.ndarray, " N"]]:
+    """An occupancy that keeps the floors without lone loops; INFEASIBLE if there is none (γ=1).
 
-    Vertices of the program mostly run through loops that are on the way.
+    It may do without those of the occupancy given. Otherwise a vertex is looked for that comes by them as often as it
+    can, since vertices randomise in few states; then any.
     """
-    pairs = maximizer.pairs
-    if maximizer.is_vertex or pairs.gamma < 1 or pairs.num_states > _LOOP_PROGRAM_STATES:
-        return maximizer, maximum
-    occupancy = maximizer.occupancy()
-    if not pairs.has_lone_loops(occupancy):
-        return maximizer, maximum
-    program = OccupancyProgram(pairs, min(deadline, time.monotonic() + _LOOP_PROGRAM_SECONDS))
-    program.start_at(maximizer.elsewhere(maximum))
-    again = program.maximize(objective, floors)
-    return (program, again) if again.outcome is Outcome.OPTIMAL else (maximizer, maximum)
+    near, loops = _parts(pairs, occupancy)
+    if _keeps(pairs, near, floors):
+        return Outcome.OPTIMAL, near
+    found = accessible_pairs(pairs, floors, deadline)
+    if found.outcome is not Outcome.OPTIMAL:
+        return found.outcome, near
+    fewer, rows = pairs.keep(found.pairs, pairs.reached(found.pairs))
+    lone = np.zeros(pairs.num_states, dtype=bool)
+    lone[pairs.state[loops > NO_VISITS]] = True
+    entered = np.where(lone[pairs.state], 0.0, pairs.next @ lone.astype(float))
+    visited = replace(fewer, reward=np.column_stack([fewer.reward, entered[rows]]))
+    program = OccupancyProgram(visited, deadline)
+    if program.maximize(pairs.num_objectives, floors).outcome is Outcome.OPTIMAL:
+        vertex = np.zeros(pairs.num_pairs)
+        vertex[rows] = program.occupancy()
+        on_the_way, _ = _parts(pairs, vertex)
+        if _keeps(pairs, on_the_way, floors):
+            return Outcome.OPTIMAL, on_the_way
+    return Outcome.OPTIMAL, found.occupancy
 
 
-def _connect_loops(
-    pairs: StateActions, occupancy: Float[np.ndarray, " N"], floors: dict[int, float]
+def _near_limit(
+    pairs: StateActions,
+    occupancy: Float[np.ndarray, " N"],
+    floors: dict[int, float],
+    objective: int | None = None,
+    deadline: float = np.inf,
 ) -> Float[np.ndarray, " N"]:
-    """Without the loops that nothing leads to, which are a limit of policies but not part of one (γ=1).
+    """An occupancy without lone loops that is near this one and keeps the floors (γ=1).
 
-    If the floors need such loops, a little of the even walk over all pairs leads to them, and they are used
-    as much longer as it takes to keep the floors; only the last objective then pays for the walk.
+    ``(1−ε)·y + ε·x`` with a policy that comes by all loops; ε as large as the objective's loss allows. Where floors
+    are limits themselves, they are kept as nearly as can be; else the lone loops are left out.
     """
+    near, _ = _parts(pairs, occupancy)
+    if objective is None and _keeps(pairs, near, floors):
+        return near
+    found: Accessible | None = None
+    for slack, rarest in product(_LOWERED, (1e-3, 1e-6)):
+        lowered = {j: f - slack * max(1.0, abs(f)) for j, f in floors.items()}
+        found = accessible_pairs(pairs, lowered, deadline, rarest)
+        whole = found.pairs[occupancy > NO_VISITS].all()
+        if found.outcome is not Outcome.INFEASIBLE and (whole or rarest < 1e-3):
+            break
+    if found is None or found.outcome is not Outcome.OPTIMAL:
+        return near
+    kept = np.where(found.pairs, occupancy, 0.0)
+    share = _NEAR_SUPREMUM
+    if objective is not None:
+        paid = pairs.reward[:, objective]
+        value, lost = kept @ paid, (kept - found.occupancy) @ paid
+        share = min(0.5, _NEAR_SUPREMUM * max(1.0, abs(value)) / max(lost, 1e-300))
+    return (1 - share) * kept + share * found.occupancy
+
+
+def _parts(
+    pairs: StateActions, occupancy: Float[np.ndarray, " N"]
+) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
+    """What the occupancy comes to from the start, and its lone loops."""
     reached = pairs.reached(occupancy > NO_VISITS)[pairs.state]
-    near, loops = np.where(reached, occupancy, 0.0), np.where(reached, 0.0, occupancy)
-    if not (loops > NO_VISITS).any():
-        return near
-    needed = np.array(list(floors.values()))
-    returns = pairs.reward[:, list(floors)]
-    if (near @ returns >= needed - EQUAL_VALUES * np.maximum(1.0, np.abs(needed))).all():
-        return near
-    walk = policy_occupancy(pairs, _even_walk(pairs))
-    start = (1 - _WALK_PROBABILITY) * near + _WALK_PROBABILITY * walk
-    short, gain = needed - start @ returns, loops @ returns
-    times = max((s / g for s, g in zip(short, gain, strict=True) if s > 0 and g > 0), default=0.0)
-    return start + times * loops if (times * gain >= short - EQUAL_VALUES).all() else near
+    return np.where(reached, occupancy, 0.0), np.where(reached, 0.0, occupancy)
 
 
-def _even_walk(pairs: StateActions) -> Float[np.ndarray, " N"]:
-    """Every action with the same probability; to stay as well, if the walk would not end otherwise."""
-    moves = (pairs.action != STAY).astype(float)
-    goal = np.zeros(pairs.num_states, dtype=bool)
-    goal[pairs.state[(moves > 0) & pairs.can_end]] = True
-    if not pairs.closure(moves > 0, goal, forward=False).all():
-        moves = np.ones(pairs.num_pairs)
-    return moves / np.bincount(pairs.state, moves)[pairs.state]
+def _keeps(
+    pairs: StateActions, occupancy: Float[np.ndarray, " N"], floors: dict[int, float]
+) -> bool:
+    returns = occupancy @ pairs.reward
+    return all(returns[j] >= f - 2 * RELAXED_FLOOR * max(1.0, abs(f)) for j, f in floors.items())

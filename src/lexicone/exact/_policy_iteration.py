@@ -34,6 +34,8 @@ class BestPolicy(NamedTuple):
     """How much one step can still improve: 0 up to rounding."""
     loop: Bool[np.ndarray, " S"] | None
     """The states of a loop that pays for ever, if the sum is unbounded."""
+    steps_left: Float[np.ndarray, " S"] | None = None
+    """How many steps the policy is expected to take to the end, for γ=1."""
 
 
 def best_policy(

@@ -5,8 +5,9 @@ policy, a step to a policy that does not can only be an improvement if its loop 
 then the sum is unbounded, and the loop is the proof.
 
 A policy may end with probability 1 and yet need more steps than floating-point numbers can tell from
-for ever. Rounding adds up with every step, so a pair must beat the policy's own by as much more as what follows
-is longer, and policies that need more than `_MOST_STEPS_TO_END` steps are not considered.
+for ever: policies that need more than `MOST_STEPS_TO_END` steps are not considered. A pair must beat the policy's own
+by more than the rounding of one step. What such a slip is worth over a whole episode is for the bound to say
+(`lexicone.exact._maximizer.upper_bound`).
 """
 
 import time
@@ -19,9 +20,10 @@ from lexicone.exact._state_actions import StateActions
 from lexicone.models._chain import Chain, shares_of_time
 from lexicone.models._reachability import strong_components, towards
 
-__all__ = ["best_ending_policy", "ending_policy", "never_ending_states"]
+__all__ = ["MOST_STEPS_TO_END", "best_ending_policy", "ending_policy", "never_ending_states"]
 
-_MOST_STEPS_TO_END = 1e9
+MOST_STEPS_TO_END = 1e11
+"""Policies that take longer are too long for the arithmetic."""
 _LEAST_GAIN = 1e-10  # of the largest reward: a loop that pays less on average pays nothing
 
 
@@ -31,10 +33,11 @@ def best_ending_policy(
     policy: Int[np.ndarray, " S"],
     deadline: float = np.inf,
     max_steps: int = 1000,
+    accuracy: float = 0.0,
 ) -> BestPolicy:
     """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end.
 
-    It stops at the step during which ``deadline`` (of `time.monotonic`) passes.
+    Up to ``accuracy``: a step that gains less than that over a whole episode is not taken. It stops at the step during which ``deadline`` (of `time.monotonic`) passes.
     """
     chain, steps_left = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
@@ -45,9 +48,9 @@ def best_ending_policy(
         best = pairs.best_by_state(score)
         gain = score[best] - score[policy]
         slack = float((score[best] - values).max(initial=0.0))
-        ahead = np.asarray(pairs.next @ steps_left) + 1
-        scale = ROUNDING * max(size, np.abs(values).max(initial=0.0))
-        better = gain > scale * np.maximum(ahead[best], ahead[policy])
+        residual = np.abs(score[policy] - values).max(initial=0.0)
+        noise = max(ROUNDING * max(size, np.abs(values).max(initial=0.0)), 3 * residual)
+        better = gain > max(noise, accuracy / steps_left.max(initial=1.0))
         if not better.any():
             break
         fresh = np.where(better, best, policy)
@@ -56,16 +59,17 @@ def best_ending_policy(
         if pays is not None:
             return BestPolicy(fresh, values, slack, pays)
         fresh, chain, steps_left = _ending_in_time(pairs, fresh, policy)
-        if (fresh == policy).all():  # then only the most promising change
-            state = int(np.argmax(np.where(better, gain, -np.inf)))
-            fresh[state] = best[state]
+        changes = np.argsort(np.where(better, -gain, np.inf), kind="stable")[: better.sum()]
+        while (fresh == policy).all() and len(changes) > 1:  # then only the most promising ones
+            changes = changes[: max(1, len(changes) // 4)]
+            fresh[changes] = best[changes]
             fresh, chain, steps_left = _ending_in_time(pairs, fresh, policy)
-            if (fresh == policy).all():
-                break
+        if (fresh == policy).all():
+            break
         policy = fresh
         if time.monotonic() > deadline:
             break
-    return BestPolicy(policy, values, slack, None)
+    return BestPolicy(policy, values, slack, None, steps_left)
 
 
 def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
@@ -82,7 +86,7 @@ def _ending_in_time(
         late = never_ending_states(pairs, policy)
         if not late.any():
             chain, steps_left = _until_end(pairs, policy)
-            late = ~((steps_left > 0) & (steps_left < _MOST_STEPS_TO_END))
+            late = ~((steps_left > 0) & (steps_left < MOST_STEPS_TO_END))
             if not (late & (policy != before)).any():
                 return policy, chain, steps_left
         policy = np.where(late, before, policy)

@@ -62,10 +62,12 @@ class Report:
         missing = self._missing(values, bound)
         if status is Status.OPTIMAL and missing is not None:
             status, message = _STATUS[Outcome.FAILED]
-            if self.gamma == 1:
+            if not found.attained:
                 status, message = Status.SUPREMUM, _SUPREMUM
         elif status is Status.OPTIMAL and stay is not None:
             status, message = Status.NEEDS_MEMORY, _NEEDS_MEMORY
+        if status is Status.FAILED:
+            message += self._too_long(occupancy)
         proven = found.outcome is not Outcome.OPTIMAL or missing is None
         concerned = found.objective if proven or missing is None else missing
         return self._solution(
@@ -164,6 +166,16 @@ class Report:
         short = ~(key >= bound - self.tolerance * size)
         return int(np.argmax(short)) if short.any() else None
 
+    def _too_long(self, occupancy: np.ndarray) -> str:
+        """What to say of episodes that are long enough for rounding to add up (γ=1)."""
+        steps = occupancy[np.isfinite(occupancy)].sum()
+        if self.gamma < 1 or not steps > _LONG_EPISODE:
+            return ""
+        return (
+            f": episodes take {steps:.2g} steps on average, and rounding adds up with each; "
+            "a gamma below 1 makes them shorter"
+        )
+
     def _label(self, objective: int) -> str:
         names = self.order.names or self.mdp.objective_names
         return f"objective {objective + 1}" + (f" ({names[objective]})" if names else "")
@@ -181,6 +193,7 @@ class Report:
         )
 
 
+_LONG_EPISODE = 1e4
 _STATUS = {
     Outcome.OPTIMAL: (Status.OPTIMAL, "optimal"),
     Outcome.UNBOUNDED: (

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
@@ -40,6 +41,8 @@ class Optimum(NamedTuple):
     """What ``min(V_i, τ_i)`` cannot exceed, given the objectives before; −∞ where objectives do not count."""
     prices: Float[np.ndarray, "K K"]
     """``prices[j,i]``: what one more unit of τ_j costs of objective i."""
+    attained: bool = True
+    """False if the last maximum is a limit that no policy has: proven."""
 
 
 def solve_stages(
@@ -117,10 +120,12 @@ class _Stages:
                 return stopped
         assert self.last_solved is not None
         objective = self.plan[-1][0]
-        maximizer, policy = extract_policy(
+        found = extract_policy(
             *self.last_solved, self._floors_under_others(objective), objective, self.deadline
         )
-        return self._optimum(Outcome.OPTIMAL, len(self.relevant) - 1, (maximizer.pairs, policy))
+        return self._optimum(
+            Outcome.OPTIMAL, len(self.relevant) - 1, (found.pairs, found.policy), found.attained
+        )
 
     def _stage(self, number: int, objective: int, threshold: float) -> Optimum | None:
         """Maximise one objective and keep what was reached; the end of all stages if that fails."""
@@ -129,12 +134,16 @@ class _Stages:
         usable = restrict_to_finite(self.pairs, self.relevant)
         if usable is None:
             return self._stop(Outcome.INFEASIBLE, objective)
-        maximizer = self._maximizer_for(usable)
+        maximizer = self.maximizer = self._maximizer_for(usable)
         floors = self._floors_under_others(objective)
         cap = np.inf
         if threshold < np.inf:
             cap = threshold + 10 * EQUAL_VALUES * max(1.0, abs(threshold))
-        found = maximizer.maximize(objective, floors, cap, self.gap if last else EXACT_GAP)
+        question = Question(
+            objective, floors, self.relevant, cap, self.gap if last else EXACT_GAP
+        )
+        maximizer, found = careful_maximum(maximizer, question, self.deadline)
+        usable = maximizer.pairs
         enough = found.outcome is Outcome.CAPPED or (
             found.outcome is Outcome.UNBOUNDED and threshold < np.inf
         )
@@ -144,7 +153,7 @@ class _Stages:
             never = self.pairs.gamma < 1 and found.outcome is Outcome.INFEASIBLE
             return self._stop(Outcome.FAILED if never else found.outcome, objective)
         self.pairs = usable
-        self.last_solved = maximizer, found
+        self.last_solved = self.maximizer, _ = maximizer, found
         scale = max(1.0, abs(found.value)) if np.isfinite(found.value) else 1.0
         if enough or found.value > threshold + EQUAL_VALUES * scale:
             self.floors[objective] = self.bound[objective] = threshold
@@ -161,13 +170,14 @@ class _Stages:
         return None
 
     def _maximizer_for(self, pairs: StateActions) -> Maximizer:
-        if self.maximizer is None:
-            self.maximizer = new_maximizer(self.method, pairs, self.deadline, self.progress)
-            self.maximizer.start_from_policies(
+        if self.maximizer is None or self.maximizer.is_vertex != (self.method == "lp"):
+            maximizer = new_maximizer(self.method, pairs, self.deadline, self.progress)
+            maximizer.start_from_policies(
                 [pairs.numbers_of(actions[pairs.states]) for actions in self.starts]
             )
-        elif self.maximizer.pairs is not pairs:
-            self.maximizer = self.maximizer.restricted(pairs)
+            return maximizer
+        if self.maximizer.pairs is not pairs:
+            return self.maximizer.restricted(pairs)
         return self.maximizer
 
     def _floors_under_others(self, objective: int) -> dict[int, float]:
@@ -201,10 +211,21 @@ class _Stages:
         return self._optimum(Outcome.TIME_LIMIT, objective, (maximizer.pairs, policy))
 
     def _optimum(
-        self, outcome: Outcome, objective: int, policy: tuple[StateActions, np.ndarray]
+        self,
+        outcome: Outcome,
+        objective: int,
+        policy: tuple[StateActions, np.ndarray],
+        attained: bool = True,
     ) -> Optimum:
         return Optimum(
-            outcome, objective, *policy, self.floors, self.relevant, self.bound, self.prices
+            outcome,
+            objective,
+            *policy,
+            self.floors,
+            self.relevant,
+            self.bound,
+            self.prices,
+            attained,
         )
 
 
@@ -216,7 +237,7 @@ def new_maximizer(
 ) -> Maximizer:
     """The linear program as a whole, or column generation."""
     if method == "lp":
-        return OccupancyProgram(pairs, deadline)
+        return OccupancyProgram(pairs, deadline, tight=True)
     return ColumnGeneration(pairs, deadline, progress)
 
 
