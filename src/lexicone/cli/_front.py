@@ -1,6 +1,7 @@
 """The subcommand ``lexicone pareto``: what can be had of two or three objectives together."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -39,6 +40,8 @@ class Pareto:
     """Whether policies may choose at random; deterministic ones for two objectives and small models."""
     points: int = 25
     """Thresholds to try for each objective but the last; the most points of a deterministic front."""
+    time_limit: float = math.inf
+    """In seconds; then the points found so far are printed, marked as such."""
     out: Path | None = None
     """The folder to write the front to, as PNG and SVG."""
     json: bool = False
@@ -50,7 +53,11 @@ class Pareto:
 
         check_folder(self.out)
         mdp = build(self.task, self.set, self.objectives)
-        options: dict[str, Any] = {"policies": self.policies, "points": self.points}
+        options: dict[str, Any] = {
+            "policies": self.policies,
+            "points": self.points,
+            "time_limit": self.time_limit,
+        }
         with make_console(stderr=True).status("computing the front …") as status:
 
             def progress(line: str) -> None:
@@ -62,6 +69,7 @@ class Pareto:
                 "objectives": list(mdp.objective_labels),
                 "values": [plain_numbers(row) for row in front.values],
                 "complete": front.complete,
+                "message": front.message,
                 "gamma": front.gamma,
                 "policies": front.policies,
             }
@@ -79,6 +87,8 @@ class Pareto:
                 f"{count} {'point' if count == 1 else 'points'}, {which} (γ={self.gamma:g}, {self.policies} policies)",
                 highlight=False,
             )
+            if front.message:
+                console.print(front.message, highlight=False, markup=False)
         if self.out is not None:
             from lexicone import plots
 

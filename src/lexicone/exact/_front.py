@@ -1,5 +1,6 @@
 """What thresholds cost: the Pareto front by moving them, and values as a function of one of them."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -8,10 +9,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_range, check_whole
+from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
+from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._tables import sensitivity_table
@@ -23,6 +26,7 @@ from lexicone.order import Level, Order, OrderLike
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
+_LOWEST = -1e100  # of the largest reward: below every finite total
 _SAME_POINT = 1e-8  # of an objective's range on the front: points that differ by less are one
 
 
@@ -36,6 +40,8 @@ class Front:
     policies: Policies
     complete: bool
     """Whether every point of the front is here; else they are samples of it."""
+    message: str = ""
+    """What is missing, if the time was over or a part of the front could not be computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +70,7 @@ def pareto(
     gamma: float = 1.0,
     policies: Policies = "stochastic",
     points: int = 25,
+    time_limit: float = np.inf,
     progress: Callable[[str], None] | None = None,
 ) -> Front:
     """The front of two or three objectives, by maximising the last above moving thresholds on the others.
@@ -73,6 +80,8 @@ def pareto(
         gamma: the discount, in [0, 1].
         policies: ``"stochastic"``, or ``"deterministic"`` (two objectives only).
         points: how many thresholds for each objective but the last, or how many points at most.
+        time_limit: in seconds; after that, at the end of the step at hand, the points found so far are the result,
+            and `Front.message` says so.
         progress: called with a line of text now and then.
 
     Stochastic policies: ``points`` thresholds for each objective but the last, evenly spaced between its
@@ -86,68 +95,129 @@ def pareto(
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
     check_whole(2, points=points)
+    check_range("time_limit", time_limit, 0, above=True)
+    deadline = time.monotonic() + time_limit
     if policies == "deterministic":
         if count != 2:
             raise ValueError("policies: the deterministic front is for two objectives only")
-        return _one_by_one(mdp, gamma, points, progress)
+        return _one_by_one(mdp, gamma, points, deadline, progress)
     if policies != "stochastic":
         raise ValueError(f"policies: expected stochastic or deterministic, got {policies!r}")
+    return _above_thresholds(mdp, gamma, points, deadline, progress)
+
+
+def _above_thresholds(
+    mdp: MDP,
+    gamma: float,
+    points: int,
+    deadline: float,
+    progress: Callable[[str], None] | None,
+) -> Front:
+    """The corners, each the best of one objective and then of the others; then the last above a grid of the others."""
+    count = mdp.num_objectives
     scale = reward_scale(mdp)
     pairs = restrict_to_finite(all_state_actions(mdp, gamma, scale), np.ones(count, dtype=bool))
     if pairs is None:
         raise ValueError("mdp: with gamma=1 every policy pays for some objective for ever")
     if not pairs.num_states:
-        return Front(np.zeros((1, count)), gamma, policies, True)
-    columns = ColumnGeneration(pairs)
-    corners = []
+        return Front(np.zeros((1, count)), gamma, "stochastic", True)
+    method: Maximizer = ColumnGeneration(pairs, deadline)
+    found: list[np.ndarray] = []
+    missing: list[str] = []
+
+    def maximum(i: int, floors: dict[int, float], reached: bool) -> StageMaximum:
+        nonlocal method
+        if method.pairs is not pairs or method.is_vertex:
+            method = ColumnGeneration(pairs, deadline)
+        question = Question(i, floors, np.ones(count, dtype=bool), reached=reached)
+        method, best = careful_maximum(method, question, deadline)
+        return best
+
     for first in range(count):
         floors: dict[int, float] = {}
         for i in [first, *(k for k in range(count) if k != first)]:
-            stage = columns.maximize(i, floors)
+            stage = maximum(i, floors, reached=True)
+            if stage.outcome is Outcome.UNBOUNDED:
+                raise ValueError(f"mdp: {mdp.objective_labels[i]} is unbounded with gamma={gamma}")
             if stage.outcome is not Outcome.OPTIMAL:
-                raise ValueError(f"mdp: {mdp.objective_labels[i]} is {stage.outcome} with gamma=1")
+                missing.append(
+                    f"the corner of {mdp.objective_labels[first]} ({mdp.objective_labels[i]}: {stage.outcome})"
+                )
+                break
+            found.append(method.occupancy() @ method.pairs.reward)
             floors[i] = stage.value - KEPT_FLOOR * max(1.0, abs(stage.value))
-        corners.append(columns.values())
-    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
-    found = list(corners)
+        else:
+            del found[-count:-1]  # only the last stage's policy is on the front
+    if not found:
+        raise ValueError(f"mdp: no point of the front could be computed: {'; '.join(missing)}")
+    low, high = np.min(found, axis=0), np.max(found, axis=0)
     grid = [np.linspace(low[j], high[j], points) for j in range(count - 1)]
     for number, levels in enumerate(product(*grid)):
+        if time.monotonic() > deadline:
+            missing.append(f"{points ** (count - 1) - number} of {points ** (count - 1)} thresholds")
+            break
         if progress is not None:
             progress(f"point {number + 1} of {points ** (count - 1)}")
-        floors = dict(enumerate(levels))
-        stage = columns.maximize(count - 1, floors)
+        stage = maximum(count - 1, dict(enumerate(levels)), reached=False)
         if stage.outcome is Outcome.OPTIMAL:  # else no policy reaches these thresholds together
-            found.append(columns.values())
-    return Front(_efficient(np.array(found), high - low) * scale, gamma, policies, False)
+            found.append(method.occupancy() @ method.pairs.reward)
+    late = " (the time was over)" if time.monotonic() > deadline else ""
+    message = f"without {'; '.join(missing)}{late}" if missing else ""
+    values = _efficient(np.array(found), high - low) * scale
+    return Front(values, gamma, "stochastic", False, message)
 
 
 def _one_by_one(
-    mdp: MDP, gamma: float, points: int, progress: Callable[[str], None] | None
+    mdp: MDP,
+    gamma: float,
+    points: int,
+    deadline: float,
+    progress: Callable[[str], None] | None,
 ) -> Front:
-    """From the best last objective on, each time with a threshold just above the last point's first objective."""
+    """From the best last objective on, each time with a threshold just above the last point's first objective.
+
+    The first threshold is so low that every finite total meets it; what pays for ever does not (γ=1).
+    """
     found: list[np.ndarray] = []
-    threshold, complete = -np.inf, False
+    least = reward_scale(mdp)[0]
+    threshold, step, complete, message = _LOWEST * least, 0.0, False, ""
 
     def report(line: str) -> None:
         if progress is not None:
             progress(f"{len(found)} points; {line}")
 
     while len(found) < points:
-        order = Order([threshold], break_ties=True)
-        best = solve(mdp, order, gamma=gamma, policies="deterministic", progress=report)
-        if best.status is Status.LIMIT and found:
+        left = deadline - time.monotonic()
+        if found and left <= 0:
+            message = "cut short: the time was over"
             break
+        best = solve(
+            mdp,
+            Order([threshold], break_ties=True),
+            gamma=gamma,
+            policies="deterministic",
+            time_limit=max(left, 1e-3),
+            progress=report,
+        )
         if best.status is Status.LIMIT:
-            raise ValueError(f"policies: too many deterministic ones to search ({best.message})")
+            message = f"cut short: {best.message}"
+            late = time.monotonic() > deadline
+            if not found and late and np.isfinite(best.values).all():
+                found.append(best.values)
+            if not found:
+                raise ValueError(
+                    f"policies: too many deterministic ones to search ({best.message})"
+                )
+            break
         if best.status is not Status.OPTIMAL:
             raise ValueError(f"mdp: no front of finite values ({best.message})")
-        beyond = threshold > -np.inf and not best.satisfied[0]
-        complete = beyond or bool(found and not best.values[0] > found[-1][0])
+        complete = bool(found) and not best.values[0] > threshold - 0.5 * step
         if complete:
             break
         found.append(best.values)
-        threshold = best.values[0] + 3e-6 * max(1.0, abs(best.values[0]))
-    return Front(np.array(found), gamma, "deterministic", complete)
+        step = 3e-6 * max(1e-2 * least, abs(best.values[0]))
+        threshold = best.values[0] + step
+    return Front(np.array(found), gamma, "deterministic", complete, message)
 
 
 def _efficient(rows: np.ndarray, span: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """From what was found on scaled state–action pairs to a `Solution` of the model."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,11 @@ class Report:
     tolerance: float
     scale: Float[np.ndarray, " K"]
 
+    @cached_property
+    def largest(self) -> Float[np.ndarray, " K"]:
+        """The largest reward of each objective."""
+        return reward_scale(self.mdp)
+
     def stochastic(self, found: Optimum, method: str) -> Solution:
         """From pairs to actions, from scaled to real rewards."""
         pairs, shares, stay = found.pairs, found.policy, None
@@ -59,7 +65,7 @@ class Report:
         if found.outcome is not Outcome.OPTIMAL and not cut_short:
             bound[found.objective :] = np.inf
         status, message = _STATUS[found.outcome]
-        missing = self._missing(values, bound)
+        missing = self._missing(values, bound, self._gross(pairs, occupancy))
         if status is Status.OPTIMAL and missing is not None:
             status, message = _STATUS[Outcome.FAILED]
             if not found.attained:
@@ -74,6 +80,7 @@ class Report:
             status=status,
             message=message.format(self._label(concerned)),
             values=values,
+            gross=self._gross(pairs, occupancy),
             policy=policy,
             occupancy=self._by_state(pairs, occupancy),
             prices=(found.prices * self.scale / self.scale[:, None])[:-1] + 0.0,
@@ -88,13 +95,15 @@ class Report:
         shares = np.zeros(pairs.num_pairs)
         shares[best.policy] = 1.0
         policy = self.policy_table(pairs, shares)
+        occupancy = occupancy_for_ever(pairs, shares)
         status, message = _STATUS[best.outcome]
         return self._solution(
             status=status,
             message=message.format(self._label(best.objective)),
             values=evaluate(self.mdp, policy, self.gamma),
+            gross=self._gross(pairs, occupancy),
             policy=policy,
-            occupancy=self._by_state(pairs, occupancy_for_ever(pairs, shares)),
+            occupancy=self._by_state(pairs, occupancy),
             prices=np.full((len(self.order) - 1, len(self.order)), np.nan),
             bound=best.bound * self.scale,
             stay=None,
@@ -120,6 +129,7 @@ class Report:
             status=found.status,
             message=found.message,
             values=values,
+            gross=self._gross(pairs, occupancy),
             policy=policy,
             occupancy=self._by_state(pairs, occupancy),
             prices=found.prices,
@@ -138,6 +148,7 @@ class Report:
             status=Status.OPTIMAL,
             message="optimal: every episode starts in a terminal state",
             values=values,
+            gross=values,
             policy=policy,
             occupancy=np.zeros_like(policy),
             prices=np.zeros((len(self.order) - 1, len(self.order))),
@@ -159,12 +170,32 @@ class Report:
         table[pairs.states[pairs.state[moves]], pairs.action[moves]] = numbers[moves]
         return table
 
-    def _missing(self, values: np.ndarray, bound: np.ndarray) -> int | None:
-        """The first objective whose value is not proven to the tolerance."""
+    def _gross(self, pairs: StateActions, occupancy: np.ndarray) -> Float[np.ndarray, " K"]:
+        """What is gained and paid on the way, both counted as positive; without what is done for ever."""
+        passing = np.where(np.isfinite(occupancy), occupancy, 0.0)
+        return (passing @ np.abs(pairs.reward)) * self.scale
+
+    def _missing(self, values: np.ndarray, bound: np.ndarray, gross: np.ndarray) -> int | None:
+        """The first objective whose value is not proven to the tolerance, relative to its size.
+
+        That is at least a thousandth of what is gained and paid on the way, and a tenth of the unit it was solved in.
+        """
         key = np.asarray(Order(self.order.thresholds).key(values))
-        size = np.where(np.isfinite(key), np.maximum(1.0, np.abs(key)), 1.0)
+        least = np.maximum(1e-3 * gross, 0.1 * self.scale)
+        size = np.maximum(np.abs(_finite(key)), least)
         short = ~(key >= bound - self.tolerance * size)
         return int(np.argmax(short)) if short.any() else None
+
+    def _satisfied(self, values: np.ndarray, gross: np.ndarray) -> np.ndarray:
+        """Which thresholds are met up to the tolerance, relative to the threshold's own size or the value's.
+
+        The value's is what is gained and paid on the way, at least a millionth of the largest reward: less is rounding.
+        A failure probability of 9e-7 so does not meet a threshold of 1e-7.
+        """
+        limits = np.array(self.order.thresholds)
+        size = np.maximum(np.abs(_finite(limits)), gross[:-1])
+        size = np.maximum(size, 1e-6 * self.largest[:-1])
+        return values[:-1] >= limits - self.tolerance * size
 
     def _too_long(self, occupancy: np.ndarray) -> str:
         """What to say of episodes that are long enough for rounding to add up (γ=1)."""
@@ -180,17 +211,20 @@ class Report:
         names = self.order.names or self.mdp.objective_names
         return f"objective {objective + 1}" + (f" ({names[objective]})" if names else "")
 
-    def _solution(self, *, values: np.ndarray, **rest: Any) -> Solution:
-        limits = np.array(self.order.thresholds)
-        slack = self.tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 1.0)
+    def _solution(self, *, values: np.ndarray, gross: np.ndarray, **rest: Any) -> Solution:
         return Solution(
             values=values,
             key=np.asarray(self.order.key(values)),
-            satisfied=values[:-1] >= limits - slack,
+            satisfied=self._satisfied(values, gross),
             order=self.order,
             gamma=self.gamma,
             **rest,
         )
+
+
+def _finite(numbers: np.ndarray) -> np.ndarray:
+    """0 in place of infinities."""
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
 _LONG_EPISODE = 1e4

@@ -33,6 +33,7 @@ PROGRAM_STATES = 150
 PROGRAM_GAMMA = 1 - 1e-8
 """The largest discount below 1 for the linear program."""
 _DROWNS = 1e3  # how much larger than the optimum's values rewards may be
+_NOTHING = 1e-10  # of the largest reward: a smaller value is none
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
@@ -64,8 +65,10 @@ def solve(
         policies: ``"deterministic"`` searches policies that never choose at random (small models).
         method: ``"lp"``, the linear program on occupancy measures as a whole, ``"columns"``, the same by
             column generation (large models), or ``"auto"``.
-        tolerance: on keys, relative to the values' size where that is above 1; a result that the duals do
-            not prove to this accuracy has the status "failed".
+        tolerance: on keys, relative to the values' size; a result that the duals do not prove to this accuracy has
+            the status "failed". The size is that of the value itself, at least a thousandth of what is gained and
+            paid on the way to it, and a tenth of the objective's largest reward. Thresholds are met up to the
+            tolerance relative to the threshold, or to what is gained and paid on the way.
         time_limit: in seconds; after that, at the end of the step at hand, the result has the status "limit", with
             the best policy so far and a bound on what a better one could have.
         start: an earlier solution of the same model, for other thresholds or another gamma, to start from; or any
@@ -94,12 +97,20 @@ def solve(
 
     scale = reward_scale(mdp)
     found = solve_scaled(scale)
-    size = np.where(np.isfinite(found.values), np.maximum(1.0, np.abs(found.values)), scale)
-    if (scale > _DROWNS * size).any():  # differences that matter would be lost among such rewards
-        scale = np.minimum(scale, size)
-        if found.status is not Status.LIMIT:
-            found = solve_scaled(scale)
+    finer = _finer_scale(found, scale)
+    if (finer < scale).any() and found.status is not Status.LIMIT:
+        again = solve_scaled(finer)
+        if again.status is not Status.FAILED or found.status is Status.FAILED:
+            return again
     return found
+
+
+def _finer_scale(found: Solution, scale: Float[np.ndarray, " K"]) -> Float[np.ndarray, " K"]:
+    """Units of the size of values and thresholds where rewards are so much larger that differences would be lost."""
+    limits = np.array([*found.order.thresholds, 0.0])
+    size = np.maximum(*(np.abs(np.where(np.isfinite(v), v, 0.0)) for v in (found.values, limits)))
+    drowned = (size < scale / _DROWNS) & (size > _NOTHING * scale)
+    return np.where(drowned, size, scale)
 
 
 def _deterministic(
