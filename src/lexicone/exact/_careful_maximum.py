@@ -22,7 +22,7 @@ from lexicone.exact._tolerances import EXACT_GAP
 __all__ = ["Question", "careful_maximum"]
 
 _WIDE_GAP = 1e-7  # of the value's size: with a wider one, the other method is tried
-_LOWERED = (0.0, 1e-9, 1e-7)  # of a floor's size: how far floors are lowered, one try after the other
+_LOWERED = (0.0, 1e-9, 1e-8, 1e-7)  # of a floor's size: how far floors are lowered, one try after the other
 _MOST_STATES = 20_000  # larger models are not given to the whole linear program
 _MOST_SECONDS = 60.0  # for the other method
 
@@ -71,6 +71,7 @@ def _by_either_method(
     """By the method at hand; where its answer cannot be right or is not exact, by the other one, or with lower floors."""
     engines: list[Maximizer] = [maximizer]
     best: tuple[Maximizer, StageMaximum] | None = None
+    bound = np.inf
     slacks = _LOWERED if question.floors and question.reached else _LOWERED[:1]
     for slack, second in product(slacks, (False, True)):
         if second and len(engines) == 1:
@@ -82,6 +83,13 @@ def _by_either_method(
         found = engine.maximize(question.objective, floors, question.cap, question.gap)
         if found.outcome is Outcome.TIME_LIMIT and time.monotonic() < deadline:
             found = found._replace(outcome=Outcome.FAILED)
+        if found.outcome is Outcome.OPTIMAL:
+            # what the weights prove, they prove for the floors as they were
+            proven = found.bound - sum(
+                found.weights[j] * (f - floors[j]) for j, f in question.floors.items()
+            )
+            bound = min(bound, proven)
+            found = found._replace(bound=bound)
         if _reliable(engine, found, question):
             return engine, found
         if best is None or _doubt(found) < _doubt(best[1]):
@@ -105,7 +113,7 @@ def _reliable(engine: Maximizer, found: StageMaximum, question: Question) -> boo
 def _doubt(found: StageMaximum) -> float:
     """What is open between value and bound, relative to the value's size; without a maximum, what to believe last."""
     if found.outcome is Outcome.OPTIMAL and np.isfinite(found.value):
-        return abs(found.bound - found.value) / max(1.0, abs(found.value))
+        return max(found.bound - found.value, 0.0) / max(1.0, abs(found.value))
     return {Outcome.FAILED: 1e299, Outcome.UNBOUNDED: 1e300}.get(found.outcome, np.inf)
 
 

@@ -36,6 +36,7 @@ _REPEATED_GAP = 1e-7  # of the value's size: where it may stop if no new policy 
 _MOST_REPEATS = 6  # then it stops wherever it is
 _NO_SHORTFALL = 1e-10  # of the floors' size: less is rounding
 _MOST_STEPS = 10_000
+_LARGEST_RETURN = 1e14  # in units of the largest reward: HiGHS takes no more than 1e15
 
 
 class ColumnGeneration:
@@ -124,8 +125,8 @@ class ColumnGeneration:
             if open_gap <= gap or (stuck and not cut_short):
                 best_bound = max(best_bound, value)
                 return StageMaximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
-            if not known:
-                self._add_policy(found.policy)
+            if not known and not self._add_policy(found.policy):
+                break
             if self._too_late():
                 break
         if not self._too_late():
@@ -162,8 +163,8 @@ class ColumnGeneration:
         """Find policies whose mixture keeps the floors, starting from those known; INFEASIBLE if none do."""
         if not self.policies:
             self._add_policy(self.last_policy)
-        if self.last_visits is not None and not self.last_visits.sum() < MOST_STEPS_TO_END:
-            return Outcome.FAILED  # too long for the arithmetic
+        if not self.policies:
+            return Outcome.FAILED
         for _ in range(_MOST_STEPS):
             _, shortfall, weights = self._solve_master(None, floors)
             if shortfall <= _NO_SHORTFALL * max(1.0, *(abs(f) for f in floors.values()), 1.0):
@@ -181,7 +182,8 @@ class ColumnGeneration:
                 return Outcome.INFEASIBLE
             if self._known(found.policy):
                 return Outcome.INFEASIBLE
-            self._add_policy(found.policy)
+            if not self._add_policy(found.policy):
+                return Outcome.FAILED
         return Outcome.INFEASIBLE
 
     def values(self) -> Float[np.ndarray, " K"]:
@@ -216,15 +218,22 @@ class ColumnGeneration:
         value = shortfall if objective is None else float(self.values()[objective])
         return outcome, value, weights
 
-    def _add_policy(self, policy: np.ndarray) -> None:
+    def _add_policy(self, policy: np.ndarray) -> bool:
+        """One more column, unless its episodes are too long or its values too large for the arithmetic."""
         pairs = self.pairs
         chain = Chain(pairs.next[policy], pairs.banded)
-        self.last_visits = chain.visits(pairs.initial, self.last_visits)
+        visits = chain.visits(pairs.initial, self.last_visits)
         paid = pairs.reward[policy]
-        self.master.add_policy(self.last_visits @ paid)
+        returns = visits @ paid
+        endless = pairs.gamma == 1 and not visits.sum() < MOST_STEPS_TO_END
+        if endless or not np.abs(returns).max() < _LARGEST_RETURN:
+            return False
+        self.last_visits = visits
+        self.master.add_policy(returns)
         self._append(policy, self.last_visits)
         if pairs.gamma < 1 and not self._too_late():
             self.state_values[-1] = np.stack([chain.values(p, goal=1e-9) for p in paid.T], axis=1)
+        return True
 
     def _visits(self, policy: np.ndarray) -> np.ndarray:
         chain = Chain(self.pairs.next[policy], self.pairs.banded)

@@ -57,7 +57,8 @@ class Solution:
     prices: Float[np.ndarray, "K-1 K"]
     """``prices[j,i]``: what one more unit of threshold j costs of objective i > j (0 where j is not met)."""
     bound: Float[np.ndarray, " K"]
-    """From the duals: no policy whose key equals this one's up to i−1 has more than ``bound[i]`` there."""
+    """From the duals: no policy that has ``bound[j]`` of every objective j < i has more than ``bound[i]``, both cut at
+    the thresholds."""
     stay: Float[np.ndarray, " S"] | None
     """With status "needs memory", and sometimes "limit": with this probability, decided anew at each visit, stop
     following `policy` and walk for ever where that costs nothing. None otherwise."""

@@ -19,7 +19,7 @@ from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_that_keeps
 from lexicone.exact._state_actions import StateActions
-from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, KEPT_FLOOR, NO_LOSS
+from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, KEPT_FLOOR, NO_LOSS, SAME_MAXIMUM
 
 __all__ = ["Optimum", "drop_losing_pairs", "new_maximizer", "solve_stages", "stage_plan"]
 
@@ -134,6 +134,7 @@ class _Stages:
         usable = restrict_to_finite(self.pairs, self.relevant)
         if usable is None:
             return self._stop(Outcome.INFEASIBLE, objective)
+        whole = usable is self.pairs
         maximizer = self.maximizer = self._maximizer_for(usable)
         floors = self._floors_under_others(objective)
         cap = np.inf
@@ -150,12 +151,15 @@ class _Stages:
         if found.outcome is Outcome.TIME_LIMIT:
             return self._cut_short(number, found)
         if found.outcome is not Outcome.OPTIMAL and not enough:
-            never = self.pairs.gamma < 1 and found.outcome is Outcome.INFEASIBLE
-            return self._stop(Outcome.FAILED if never else found.outcome, objective)
+            # the stage before has reached the floors, if no pair had to go since
+            never = self.pairs.gamma < 1 or not floors or whole
+            failed = never and found.outcome is Outcome.INFEASIBLE
+            return self._stop(Outcome.FAILED if failed else found.outcome, objective)
         self.pairs = usable
         self.last_solved = self.maximizer, _ = maximizer, found
         scale = max(1.0, abs(found.value)) if np.isfinite(found.value) else 1.0
-        if enough or found.value > threshold + EQUAL_VALUES * scale:
+        reached = min(found.value, found.bound)
+        if enough or reached > threshold + SAME_MAXIMUM * scale:
             self.floors[objective] = self.bound[objective] = threshold
             self.binding[objective] = True
             return None
@@ -163,8 +167,7 @@ class _Stages:
             self.bound[objective] = min(threshold, found.bound)
             self._price(objective, found, floors)
             self.binding[objective] = found.value >= threshold - EQUAL_VALUES * scale
-        room = KEPT_FLOOR * scale if threshold == np.inf else 0.0
-        self.floors[objective] = min(threshold, found.value - room)
+        self.floors[objective] = min(threshold, reached - KEPT_FLOOR * scale)
         if not last:
             self.pairs = drop_losing_pairs(maximizer, found)
         return None
@@ -245,7 +248,7 @@ def drop_losing_pairs(maximizer: Maximizer, maximum: StageMaximum) -> StateActio
     """Only pairs that lose nothing against the maximum's weighted sum can keep its value."""
     pairs, values = maximizer.pairs, maximum.state_values
     scale = max(1.0, np.abs(values).max(initial=0.0))
-    if not maximum.bound - maximum.value <= EQUAL_VALUES * scale:
+    if not abs(maximum.bound - maximum.value) <= EQUAL_VALUES * scale:
         return pairs
     gain = pairs.reward @ maximum.weights + pairs.next @ values
     keep = gain >= values[pairs.state] - NO_LOSS * scale

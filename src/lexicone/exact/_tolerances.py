@@ -13,6 +13,7 @@ __all__ = [
     "NO_SHARE",
     "NO_VISITS",
     "RELAXED_FLOOR",
+    "SAME_MAXIMUM",
     "SAME_POLICY_VALUES",
 ]
 
@@ -36,3 +37,5 @@ KEPT_FLOOR = 1e-11
 """Of the value's size: how far below a maximum that was found its floor lies, so that it stays feasible."""
 RELAXED_FLOOR = 1e-9
 """Of a floor's size: how far it is lowered if rounding makes it infeasible."""
+SAME_MAXIMUM = 2e-12
+"""Of the value's size: a threshold that is nearer to a maximum than this is met by nothing but the maximum."""
