@@ -8,7 +8,7 @@ import pytest
 from lexicone.exact._front import pareto, sensitivity
 from lexicone.exact._highs import Outcome, solve_program
 from lexicone.exact._solution import Status
-from lexicone.exact._solve import solve
+from lexicone.exact._solve import solve, solve_finite
 from lexicone.order import Order
 from lexicone.tasks import maze, space_traders
 from tests.helpers.small_models import deterministic_values, drawn, random_model
@@ -66,9 +66,9 @@ class TestPareto:
         def cut_short(*args, **options):
             calls.append(args)
             status = Status.OPTIMAL if len(calls) < 3 else Status.LIMIT
-            return dataclasses.replace(solve(*args, **options), status=status)
+            return dataclasses.replace(solve_finite(*args, **options), status=status)
 
-        monkeypatch.setattr("lexicone.exact._front.solve", cut_short)
+        monkeypatch.setattr("lexicone.exact._front.solve_finite", cut_short)
         front = pareto(mdp, policies="deterministic")
         assert not front.complete
         np.testing.assert_allclose(front.values, [[-4, -4], [-3, -8]], atol=1e-9)

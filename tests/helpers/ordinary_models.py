@@ -9,7 +9,8 @@ from scipy.stats import poisson
 
 from lexicone.models._mdp import MDP
 
-FAMILIES = ("inventory", "queue", "maintenance", "walk", "toll", "chance")
+DISCOUNTED = ("inventory", "queue", "maintenance", "walk", "chance")
+UNDISCOUNTED = ("queue", "maintenance", "walk", "chance")
 
 
 def a_model(rng, family):
@@ -38,7 +39,9 @@ def inventory(most, wear, demand, *, price=10.0, rng=None):
     count, actions = len(stock), len(sizes) + 1
     chance = poisson.pmf(np.arange(most + 1), demand)
     tail = poisson.sf(np.arange(most + 1) - 1, demand)  # at least that much
-    served = np.array([poisson.pmf(np.arange(s), demand) @ np.arange(s) + tail[s] * s for s in range(most + 1)])
+    served = np.array(
+        [poisson.pmf(np.arange(s), demand) @ np.arange(s) + tail[s] * s for s in range(most + 1)]
+    )
     transition, reward = np.zeros((count, actions, count)), np.zeros((count, actions, 3))
     cost, holding = rng.uniform(2, 8), rng.uniform(0.05, 0.5)
     for n, (s, w) in enumerate(zip(stock, worn, strict=True)):

@@ -20,7 +20,7 @@ from lexicone.exact._solution import Solution
 from lexicone.exact._solve import PROGRAM_STATES
 from lexicone.exact._stages import Optimum, drop_losing_pairs, new_maximizer
 from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
-from lexicone.exact._tolerances import EQUAL_VALUES, KEPT_FLOOR
+from lexicone.exact._tolerances import EQUAL_VALUES, KEPT_FLOOR, SAME_MAXIMUM
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
@@ -60,6 +60,8 @@ class Subproblem(NamedTuple):
     """The certificate of an exact answer: no policy has ``weights·V`` above this (behind an objective that is kept
     at its maximum: no policy that keeps it there). With MISSED it is below what meeting the floors and
     the threshold would need. NaN without a proof."""
+    attained: bool = True
+    """False if the maximum is a limit that no policy has (γ=1): proven."""
 
 
 @runtime_checkable
@@ -107,7 +109,18 @@ class ExactSolver:
             enough = threshold / self.scale[objective]
             room = rounding_room(maximum.value, EQUAL_VALUES)
             answer = Answer.MET if maximum.value >= enough - room else Answer.MISSED
+            if maximum.value <= enough + room and self._is_limit(objective, scaled):
+                return self._answer(answer, objective, threshold, floors)._replace(attained=False)
         return self._answer(answer, objective, threshold, floors)
+
+    def _is_limit(self, objective: int, floors: dict[int, float]) -> bool:
+        """Whether no policy attains the last maximum (γ=1)."""
+        maximizer, maximum = self.maximizer, self.maximum
+        if maximizer is None or maximum is None or self.gamma < 1:
+            return False
+        if not maximizer.pairs.has_lone_loops(maximizer.occupancy()):
+            return False
+        return not extract_policy(maximizer, maximum, floors, objective).attained
 
     def decide(self, found: Subproblem) -> float:
         """Keep the objective at what was found from now on; returns its floor."""
@@ -115,13 +128,14 @@ class ExactSolver:
         maximum, maximizer = self.maximum, self.maximizer
         if maximum is None or maximizer is None or not self._solved:
             return floor
-        room = rounding_room(maximum.value, EQUAL_VALUES)
-        if maximum.value <= found.threshold / self.scale[found.objective] + room:
+        room = rounding_room(maximum.value, SAME_MAXIMUM)
+        reached = min(maximum.value, maximum.bound)
+        if reached <= found.threshold / self.scale[found.objective] + room:
             self.pairs = drop_losing_pairs(maximizer, maximum)
             self.maximizer = None
-            if floor < found.threshold:
-                floor -= KEPT_FLOOR * max(1.0, abs(floor))
-        return floor
+            floor = min(floor, reached * self.scale[found.objective])
+            floor -= rounding_room(maximum.value, KEPT_FLOOR) * self.scale[found.objective]
+        return float(floor)
 
     def solution(
         self, outcome: Outcome, objective: int, floors: dict[int, float], tolerance: float
@@ -142,9 +156,7 @@ class ExactSolver:
             assert self.maximizer is not None
             assert self.maximum is not None
             bound[objective] = self.maximum.bound
-            pairs, found, attained = extract_policy(
-                self.maximizer, self.maximum, others, objective
-            )
+            pairs, found, attained = extract_policy(self.maximizer, self.maximum, others, objective)
         else:
             relevant[objective] = outcome is Outcome.UNBOUNDED
             pairs, found = policy_that_keeps(self.pairs, relevant, others)

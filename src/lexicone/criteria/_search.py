@@ -247,6 +247,9 @@ class _SearchRun:
         while True:
             found = self._first_missed(engine, strategy, low)
             i = found.objective
+            if not found.attained:  # then nothing is best, and what comes after does not matter
+                self.floors[i] = found.value
+                return Outcome.OPTIMAL, i
             if found.answer is not Answer.MISSED:
                 outcome = {
                     Answer.UNBOUNDED: Outcome.UNBOUNDED,
@@ -278,7 +281,7 @@ class _SearchRun:
                 top, beyond, ahead = place - 1, found, 0
                 continue
             self.floors.update(before)
-            if found.answer is not Answer.MET:
+            if found.answer is not Answer.MET or not found.attained:
                 return found
             self.floors[i] = engine.decide(found)
             low, ahead = self._met_already(found, strategy, place + 1), 2 * ahead

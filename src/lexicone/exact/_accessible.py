@@ -26,7 +26,10 @@ __all__ = ["Accessible", "accessible_pairs"]
 
 _MOST_STATES = 20_000  # larger models are left as they are
 _MOST_SECONDS = 60.0
-_SLACKS = (1e-12, 1e-9)  # of a floor's size: so much rounding is allowed for, the second if the first is too little
+_SLACKS = (
+    1e-12,
+    1e-9,
+)  # of a floor's size: so much rounding is allowed for, the second if the first is too little
 
 
 class Accessible(NamedTuple):
@@ -108,7 +111,11 @@ def _widest(
     program = sparse.block_array(
         [
             [sparse.csr_array(own - table).T, None, sparse.csr_array(-pairs.initial[:, None])],
-            [sparse.csr_array(pairs.reward[rows][:, kept].T), None, sparse.csr_array(-level[:, None])]
+            [
+                sparse.csr_array(pairs.reward[rows][:, kept].T),
+                None,
+                sparse.csr_array(-level[:, None]),
+            ]
             if kept
             else [sparse.csr_array((0, count)), None, sparse.csr_array((0, 1))],
             [unit, -sparse.diags_array(natural), sparse.csr_array((count, 1))],

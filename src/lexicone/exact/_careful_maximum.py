@@ -22,7 +22,12 @@ from lexicone.exact._tolerances import EXACT_GAP
 __all__ = ["Question", "careful_maximum"]
 
 _WIDE_GAP = 1e-7  # of the value's size: with a wider one, the other method is tried
-_LOWERED = (0.0, 1e-9, 1e-8, 1e-7)  # of a floor's size: how far floors are lowered, one try after the other
+_LOWERED = (
+    0.0,
+    1e-9,
+    1e-8,
+    1e-7,
+)  # of a floor's size: how far floors are lowered, one try after the other
 _MOST_STATES = 20_000  # larger models are not given to the whole linear program
 _MOST_SECONDS = 60.0  # for the other method
 
@@ -53,7 +58,9 @@ def careful_maximum(
             Outcome.UNBOUNDED,
         ):
             return maximizer, found
-        if found.outcome is not Outcome.UNBOUNDED and not pairs.has_lone_loops(maximizer.occupancy()):
+        if found.outcome is not Outcome.UNBOUNDED and not pairs.has_lone_loops(
+            maximizer.occupancy()
+        ):
             return maximizer, found
         usable = accessible_pairs(pairs, question.floors, deadline)
         if usable.pairs.all():
@@ -88,7 +95,7 @@ def _by_either_method(
             proven = found.bound - sum(
                 found.weights[j] * (f - floors[j]) for j, f in question.floors.items()
             )
-            bound = min(bound, proven)
+            bound = min(bound, float(proven))
             found = found._replace(bound=bound)
         if _reliable(engine, found, question):
             return engine, found
@@ -102,7 +109,8 @@ def _reliable(engine: Maximizer, found: StageMaximum, question: Question) -> boo
     if found.outcome in (Outcome.CAPPED, Outcome.TIME_LIMIT):
         return True
     if found.outcome is Outcome.OPTIMAL:
-        return found.value >= question.cap or _doubt(found) <= max(_WIDE_GAP, 2 * question.gap)
+        closed = _doubt(found) <= max(_WIDE_GAP, 2 * question.gap)
+        return bool(closed or found.value >= question.cap)
     # column generation has a loop, or weights for which no policy is good enough, to show
     shown = not (engine.pairs.gamma == 1 and engine.is_vertex)
     if found.outcome is Outcome.UNBOUNDED:
@@ -113,7 +121,7 @@ def _reliable(engine: Maximizer, found: StageMaximum, question: Question) -> boo
 def _doubt(found: StageMaximum) -> float:
     """What is open between value and bound, relative to the value's size; without a maximum, what to believe last."""
     if found.outcome is Outcome.OPTIMAL and np.isfinite(found.value):
-        return max(found.bound - found.value, 0.0) / max(1.0, abs(found.value))
+        return float(max(found.bound - found.value, 0.0) / max(1.0, abs(found.value)))
     return {Outcome.FAILED: 1e299, Outcome.UNBOUNDED: 1e300}.get(found.outcome, np.inf)
 
 

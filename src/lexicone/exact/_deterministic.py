@@ -57,24 +57,26 @@ def solve_deterministic(
     *,
     break_ties: bool = False,
     starts: Sequence[Int[np.ndarray, " S"]] = (),
+    finite: bool = False,
     deadline: float = np.inf,
     progress: Callable[[str], None] | None = None,
 ) -> DeterministicOptimum:
     """Stage i searches for the deterministic policy with the largest ``min(V_i, τ_i)`` that keeps the floors.
 
     ``evaluate`` gives the K values of a policy (one pair per state). Pairs must not include staying.
-    ``starts`` are policies to start from: what cannot beat them is never searched. After ``deadline`` (of
+    ``starts`` are policies to start from: what cannot beat them is never searched. If ``finite``, no objective may be
+    −∞, from the first stage on (γ=1). After ``deadline`` (of
     `time.monotonic`) the search is cut short.
     """
     count = pairs.num_objectives
     plan, thresholded = stage_plan(thresholds, break_ties)
-    relevant = np.zeros(count, dtype=bool)
+    relevant = np.full(count, finite)
     floors: dict[int, float] = {}
     bound = np.full(count, -np.inf)
     best = starts[0] if starts else pairs.first
     for number, (i, threshold) in enumerate(plan):
         relevant[i] = True
-        search = _Search(pairs, i, threshold, dict(floors), relevant, evaluate, progress)
+        search = _Search(pairs, i, threshold, dict(floors), relevant, evaluate, finite, progress)
         for policy in (best, *starts):
             search.consider(policy)
         search.run(deadline)
@@ -106,11 +108,13 @@ class _Search:
         floors: dict[int, float],
         relevant: np.ndarray,
         evaluate: Callable[[np.ndarray], np.ndarray],
+        finite: bool,
         progress: Callable[[str], None] | None,
     ) -> None:
         self.pairs, self.objective, self.threshold = pairs, objective, threshold
         self.floors = {j: f for j, f in floors.items() if j != objective}
         self.relevant, self.evaluate, self.progress = relevant.copy(), evaluate, progress
+        self.finite = finite
         self.best: np.ndarray | None = None
         self.value = -np.inf
         self.bound = -np.inf
@@ -121,6 +125,8 @@ class _Search:
     def consider(self, policy: np.ndarray) -> float:
         """Take the policy if it is the best so far; its value, −∞ if it falls below a floor."""
         values = self.evaluate(policy)
+        if self.finite and (values == -np.inf).any():
+            return -np.inf
         for j, floor in self.floors.items():
             if values[j] < floor - EQUAL_VALUES * max(1.0, abs(floor)):
                 return -np.inf

@@ -15,7 +15,7 @@ from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._maximizer import Maximizer, StageMaximum
-from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve
+from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve, solve_finite
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._tables import sensitivity_table
 from lexicone.exact._tolerances import KEPT_FLOOR
@@ -26,7 +26,6 @@ from lexicone.order import Level, Order, OrderLike
 
 __all__ = ["Front", "Sensitivity", "pareto", "sensitivity"]
 
-_LOWEST = -1e100  # of the largest reward: below every finite total
 _SAME_POINT = 1e-8  # of an objective's range on the front: points that differ by less are one
 
 
@@ -140,9 +139,10 @@ def _above_thresholds(
             if stage.outcome is Outcome.UNBOUNDED:
                 raise ValueError(f"mdp: {mdp.objective_labels[i]} is unbounded with gamma={gamma}")
             if stage.outcome is not Outcome.OPTIMAL:
-                missing.append(
-                    f"the corner of {mdp.objective_labels[first]} ({mdp.objective_labels[i]}: {stage.outcome})"
-                )
+                why = f"{mdp.objective_labels[i]}: {stage.outcome}"
+                missing.append(f"the corner of {mdp.objective_labels[first]} ({why})")
+                if stage.outcome is Outcome.TIME_LIMIT and np.isfinite(stage.value):
+                    found.append(method.occupancy() @ method.pairs.reward)
                 break
             found.append(method.occupancy() @ method.pairs.reward)
             floors[i] = stage.value - KEPT_FLOOR * max(1.0, abs(stage.value))
@@ -154,7 +154,9 @@ def _above_thresholds(
     grid = [np.linspace(low[j], high[j], points) for j in range(count - 1)]
     for number, levels in enumerate(product(*grid)):
         if time.monotonic() > deadline:
-            missing.append(f"{points ** (count - 1) - number} of {points ** (count - 1)} thresholds")
+            missing.append(
+                f"{points ** (count - 1) - number} of {points ** (count - 1)} thresholds"
+            )
             break
         if progress is not None:
             progress(f"point {number + 1} of {points ** (count - 1)}")
@@ -174,31 +176,20 @@ def _one_by_one(
     deadline: float,
     progress: Callable[[str], None] | None,
 ) -> Front:
-    """From the best last objective on, each time with a threshold just above the last point's first objective.
-
-    The first threshold is so low that every finite total meets it; what pays for ever does not (γ=1).
-    """
+    """From the best last objective on, each time with a threshold just above the last point's first objective."""
     found: list[np.ndarray] = []
     least = reward_scale(mdp)[0]
-    threshold, step, complete, message = _LOWEST * least, 0.0, False, ""
+    threshold, step, complete, message = -np.inf, 0.0, False, ""
 
     def report(line: str) -> None:
         if progress is not None:
             progress(f"{len(found)} points; {line}")
 
     while len(found) < points:
-        left = deadline - time.monotonic()
-        if found and left <= 0:
+        if found and time.monotonic() > deadline:
             message = "cut short: the time was over"
             break
-        best = solve(
-            mdp,
-            Order([threshold], break_ties=True),
-            gamma=gamma,
-            policies="deterministic",
-            time_limit=max(left, 1e-3),
-            progress=report,
-        )
+        best = solve_finite(mdp, Order([threshold], break_ties=True), gamma, deadline, report)
         if best.status is Status.LIMIT:
             message = f"cut short: {best.message}"
             late = time.monotonic() > deadline

@@ -23,8 +23,17 @@ from lexicone.exact._tolerances import EQUAL_VALUES, NO_VISITS, RELAXED_FLOOR
 
 __all__ = ["Extracted", "extract_policy", "policy_of", "policy_that_keeps"]
 
-_NEAR_SUPREMUM = 1e-4  # of the value's size: what a policy that comes near a supremum may be short of it
-_LOWERED = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # of a floor's size: for floors that are themselves suprema
+_NEAR_SUPREMUM = (
+    1e-4  # of the value's size: what a policy that comes near a supremum may be short of it
+)
+_LOWERED = (
+    0.0,
+    1e-7,
+    1e-6,
+    1e-5,
+    1e-4,
+    1e-3,
+)  # of a floor's size: for floors that are themselves suprema
 
 
 class Extracted(NamedTuple):

@@ -24,7 +24,7 @@ from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import OrderLike
 
-__all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve"]
+__all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve", "solve_finite"]
 
 Method = Literal["auto", "lp", "columns"]
 
@@ -34,6 +34,11 @@ PROGRAM_GAMMA = 1 - 1e-8
 """The largest discount below 1 for the linear program."""
 _DROWNS = 1e3  # how much larger than the optimum's values rewards may be
 _NOTHING = 1e-10  # of the largest reward: a smaller value is none
+_OTHER_METHOD_STATES = {
+    "lp": 2000,
+    "columns": 20_000,
+}  # up to here the other method is tried if one fails
+_OTHER_METHOD_SECONDS = 60.0
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
@@ -98,11 +103,28 @@ def solve(
     scale = reward_scale(mdp)
     found = solve_scaled(scale)
     finer = _finer_scale(found, scale)
-    if (finer < scale).any() and found.status is not Status.LIMIT:
+    solved = found.status in (Status.OPTIMAL, Status.NEEDS_MEMORY, Status.FAILED)
+    if solved and (finer < scale).any():
         again = solve_scaled(finer)
         if again.status is not Status.FAILED or found.status is Status.FAILED:
             return again
     return found
+
+
+def solve_finite(
+    mdp: MDP,
+    order: Order,
+    gamma: float,
+    deadline: float,
+    progress: Callable[[str], None] | None,
+) -> Solution:
+    """The best deterministic policy of those that pay for no objective for ever."""
+    scale = reward_scale(mdp)
+    report = Report(mdp, order, gamma, 1e-6, scale)
+    pairs = all_state_actions(mdp, gamma, scale)
+    if not pairs.num_states:
+        return report.ended("deterministic")
+    return _deterministic(report, pairs, [], deadline, progress, finite=True)
 
 
 def _finer_scale(found: Solution, scale: Float[np.ndarray, " K"]) -> Float[np.ndarray, " K"]:
@@ -119,6 +141,7 @@ def _deterministic(
     starts: list[np.ndarray],
     deadline: float,
     progress: Callable[[str], None] | None,
+    finite: bool = False,
 ) -> Solution:
     refusal = too_many_states(pairs.num_states)
     if refusal:
@@ -135,6 +158,7 @@ def _deterministic(
         values_of,
         break_ties=report.order.break_ties,
         starts=[pairs.numbers_of(actions[pairs.states]) for actions in starts],
+        finite=finite,
         deadline=deadline,
         progress=progress,
     )
@@ -152,6 +176,24 @@ def _stochastic(
     if method == "auto":
         small = pairs.num_states <= PROGRAM_STATES and not _too_near_one(pairs.gamma)
         method = "lp" if small else "columns"
+    found = _by_method(report, pairs, method, starts, deadline, progress)
+    other: Literal["lp", "columns"] = "columns" if method == "lp" else "lp"
+    if found.status is Status.FAILED and pairs.num_states <= _OTHER_METHOD_STATES[other]:
+        soon = min(deadline, time.monotonic() + _OTHER_METHOD_SECONDS)
+        again = _by_method(report, pairs, other, starts, soon, progress)
+        if again.status not in (Status.FAILED, Status.LIMIT):
+            return again
+    return found
+
+
+def _by_method(
+    report: Report,
+    pairs: StateActions,
+    method: Literal["lp", "columns"],
+    starts: list[np.ndarray],
+    deadline: float,
+    progress: Callable[[str], None] | None,
+) -> Solution:
     found = solve_stages(
         pairs,
         _scaled_thresholds(report),

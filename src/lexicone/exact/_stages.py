@@ -140,9 +140,7 @@ class _Stages:
         cap = np.inf
         if threshold < np.inf:
             cap = threshold + 10 * EQUAL_VALUES * max(1.0, abs(threshold))
-        question = Question(
-            objective, floors, self.relevant, cap, self.gap if last else EXACT_GAP
-        )
+        question = Question(objective, floors, self.relevant, cap, self.gap if last else EXACT_GAP)
         maximizer, found = careful_maximum(maximizer, question, self.deadline)
         usable = maximizer.pairs
         enough = found.outcome is Outcome.CAPPED or (
@@ -163,6 +161,11 @@ class _Stages:
             self.floors[objective] = self.bound[objective] = threshold
             self.binding[objective] = True
             return None
+        if not last and usable.gamma == 1 and usable.has_lone_loops(maximizer.occupancy()):
+            best = extract_policy(maximizer, found, floors, objective, self.deadline)
+            if not best.attained:  # then nothing is best, and what comes after does not matter
+                self.bound[objective], self.bound[objective + 1 :] = found.bound, np.inf
+                return self._optimum(Outcome.OPTIMAL, objective, best[:2], False)
         if number < self.thresholded:
             self.bound[objective] = min(threshold, found.bound)
             self._price(objective, found, floors)
