@@ -46,7 +46,7 @@ class TestNothingFails:
         rng = np.random.default_rng(seed)
         mdp = a_model(rng, family)
         order = order_for(rng, mdp, gamma)
-        check_claims(mdp, order, gamma, solve(mdp, order, gamma, method=method))
+        check_claims(mdp, order, gamma, solve(mdp, order, gamma=gamma, method=method))
 
     @settings(deadline=None)
     @given(
@@ -58,7 +58,7 @@ class TestNothingFails:
         rng = np.random.default_rng(seed)
         mdp = a_model(rng, family)
         order = order_for(rng, mdp, 1.0)
-        found = solve(mdp, order, 1.0, method=method)
+        found = solve(mdp, order, gamma=1.0, method=method)
         if found.status is Status.FAILED:
             assert "steps" in found.message
             assert found.occupancy.sum() > TOO_LONG
@@ -84,7 +84,7 @@ def test_loops_that_pay_or_cost(seed, random):
         best = float(counts[:, 0].max())
         levels += [best, best - 1e-12, best + 1e-12, best - 1e-9]
     order = Order([float(rng.choice(levels)) for _ in range(mdp.num_objectives - 1)])
-    found = {method: solve(mdp, order, 1.0, method=method) for method in ("lp", "columns")}
+    found = {method: solve(mdp, order, gamma=1.0, method=method) for method in ("lp", "columns")}
     asked = {strategy: search(mdp, order, strategy) for strategy in ("binary", "one_by_one")}
     statuses = {str(s.status) for s in (*found.values(), *asked.values())}
     if statuses <= {str(s) for s in SOLVED}:
@@ -102,15 +102,15 @@ def test_a_maximum_that_is_nothing_but_rounding(method):
     """Nearly all demand can be served: the largest value of objective 1 is −1e-11, of rewards up to 4."""
     mdp = inventory(24, 4, 2.0)
     order = Order([np.inf, -200.0])
-    found = solve(mdp, order, 0.99, method=method)
+    found = solve(mdp, order, gamma=0.99, method=method)
     assert found.status is Status.OPTIMAL
     assert found.values[0] > -1e-7
     assert found.values[1] >= -200
-    near = solve(mdp, Order([-1e-6, -200.0]), 0.99, method=method)
+    near = solve(mdp, Order([-1e-6, -200.0]), gamma=0.99, method=method)
     assert found.values[2] <= near.values[2] + 1e-6
 
 
 def test_the_other_points_of_a_front_are_given():
-    front = pareto(inventory(24, 4, 2.0), 0.99, points=2)
+    front = pareto(inventory(24, 4, 2.0), gamma=0.99, points=2)
     assert len(front.values) >= 2
     assert np.isfinite(front.values).all()

@@ -75,7 +75,7 @@ def careful_maximum(
 def _by_either_method(
     maximizer: Maximizer, question: Question, deadline: float
 ) -> tuple[Maximizer, StageMaximum]:
-    """By the method at hand; where its answer cannot be right or is not exact, by the other one, or with lower floors."""
+    """By the method at hand; if its answer cannot be right or is not exact, by the other one, or with lower floors."""
     engines: list[Maximizer] = [maximizer]
     best: tuple[Maximizer, StageMaximum] | None = None
     bound = np.inf

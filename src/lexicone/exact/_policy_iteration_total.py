@@ -37,7 +37,8 @@ def best_ending_policy(
 ) -> BestPolicy:
     """Maximise the expected total of ``reward`` by policy iteration from ``policy``, which must end.
 
-    Up to ``accuracy``: a step that gains less than that over a whole episode is not taken. It stops at the step during which ``deadline`` (of `time.monotonic`) passes.
+    Up to ``accuracy``: a step that gains less than that over a whole episode is not taken. It stops at the step during
+    which ``deadline`` (of `time.monotonic`) passes.
     """
     chain, steps_left = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
