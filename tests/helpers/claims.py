@@ -86,7 +86,7 @@ def check_claims(mdp, order, gamma, solution, *, reference=True, tolerance=1e-6)
         gross = np.einsum("sa,sak->k", solution.occupancy, np.abs(mdp.expected_reward))
     size = np.maximum(np.abs(np.where(np.isfinite(key), key, 0)), 1e-3 * gross)
     largest = np.abs(mdp.expected_reward[~mdp.terminal]).max(axis=(0, 1))
-    size = np.maximum(size, 0.1 * largest)
+    size = np.maximum(size, 0.3 * largest)
     if solution.stay is None:
         again = evaluate(mdp, solution.policy, gamma)
         np.testing.assert_allclose(again, values, rtol=1e-7, atol=1e-9 * max(1, gross.max()))

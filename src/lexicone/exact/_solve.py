@@ -22,7 +22,7 @@ from lexicone.exact._state_actions import StateActions, all_state_actions
 from lexicone.models._evaluation import evaluate
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
-from lexicone.order import OrderLike
+from lexicone.order import Order, OrderLike
 
 __all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve", "solve_finite"]
 
@@ -72,7 +72,7 @@ def solve(
             column generation (large models), or ``"auto"``.
         tolerance: on keys, relative to the values' size; a result that the duals do not prove to this accuracy has
             the status "failed". The size is that of the value itself, at least a thousandth of what is gained and
-            paid on the way to it, and a tenth of the objective's largest reward. Thresholds are met up to the
+            paid on the way to it, and three tenths of the objective's largest reward. Thresholds are met up to the
             tolerance relative to the threshold, or to what is gained and paid on the way.
         time_limit: in seconds; after that, at the end of the step at hand, the result has the status "limit", with
             the best policy so far and a bound on what a better one could have.
@@ -178,7 +178,9 @@ def _stochastic(
         method = "lp" if small else "columns"
     found = _by_method(report, pairs, method, starts, deadline, progress)
     other: Literal["lp", "columns"] = "columns" if method == "lp" else "lp"
-    if found.status is Status.FAILED and pairs.num_states <= _OTHER_METHOD_STATES[other]:
+    possible = pairs.num_states <= _OTHER_METHOD_STATES[other]
+    possible = possible and not (other == "lp" and _too_near_one(pairs.gamma))
+    if found.status is Status.FAILED and possible:
         soon = min(deadline, time.monotonic() + _OTHER_METHOD_SECONDS)
         again = _by_method(report, pairs, other, starts, soon, progress)
         if again.status not in (Status.FAILED, Status.LIMIT):
