@@ -5,6 +5,7 @@ from . import (
     learning as learning,
     models as models,
     plots as plots,
+    proofs as proofs,
     qlearning as qlearning,
     tasks as tasks,
 )
@@ -58,6 +59,7 @@ from .order import (
     highest as highest,
     lowest as lowest,
 )
+from .proofs import Verification as Verification, verify as verify
 from .qlearning import (
     Iteration as Iteration,
     Learned as Learned,

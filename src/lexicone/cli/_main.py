@@ -27,6 +27,7 @@ from lexicone.cli._learners import CompareLearners
 from lexicone.cli._models import Show, Solve, Tasks
 from lexicone.cli._tlq import Inspect, ReproduceTlq
 from lexicone.cli._train import Evaluate, Train
+from lexicone.cli._verify import Verify
 
 __all__ = ["COMMANDS", "EXPERIMENTS", "main"]
 
@@ -85,6 +86,7 @@ COMMANDS: dict[str, type] = {
     "tasks": Tasks,
     "show": Show,
     "solve": Solve,
+    "verify": Verify,
     "pareto": Pareto,
     "train": Train,
     "evaluate": Evaluate,

@@ -16,7 +16,10 @@ from lexicone._base.text import plain_numbers, vector_text
 from lexicone.cli._options import Threshold, build, check_folder, make_order
 from lexicone.models._mdp import MDP, decision_states
 
-__all__ = ["Show", "Solve", "Tasks"]
+__all__ = ["SOLUTION_FILE", "Show", "Solve", "Tasks"]
+
+SOLUTION_FILE = "solution.safetensors"
+"""What `lexicone solve --out` calls the solution."""
 
 _MAX_SEARCHED_STATES = 60  # up to which a policy without a coin is searched, to explain the coin
 _SEARCH_SECONDS = 10.0  # for that search
@@ -120,7 +123,7 @@ class Solve:
     method: Literal["auto", "lp", "columns"] = "auto"
     """The linear program as a whole, or column generation for large models."""
     out: Path | None = None
-    """The folder to write the policy to, as PNG and SVG."""
+    """The folder to write the solution to, for `lexicone verify`, and the policy as PNG and SVG."""
     json: bool = False
     """Print JSON instead of a table."""
 
@@ -135,6 +138,8 @@ class Solve:
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
+            if self.out is not None:
+                solution.save(self.out / SOLUTION_FILE)
             print(json.dumps(_as_json(mdp, solution), indent=2))
             return
         with console.status("solving …") as status:
@@ -155,6 +160,8 @@ class Solve:
         )
         _explain_chance(mdp, solution, console)
         if self.out is not None:
+            solution.save(self.out / SOLUTION_FILE)
+            console.print(str(self.out / SOLUTION_FILE), highlight=False, markup=False)
             limits = ", ".join(map(str, order.levels[:-1]))
             title = f"{self.task}, thresholds {limits}: {vector_text(solution.order.in_units(solution.values))}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)

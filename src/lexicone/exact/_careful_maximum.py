@@ -78,7 +78,7 @@ def _by_either_method(
     """By the method at hand; if its answer cannot be right or is not exact, by the other one, or with lower floors."""
     engines: list[Maximizer] = [maximizer]
     best: tuple[Maximizer, StageMaximum] | None = None
-    bound = np.inf
+    bound, weights, values = np.inf, np.empty(0), np.empty(0)
     slacks = _LOWERED if question.floors and question.reached else _LOWERED[:1]
     for slack, second in product(slacks, (False, True)):
         if second and len(engines) == 1:
@@ -95,8 +95,9 @@ def _by_either_method(
             proven = found.bound - sum(
                 found.weights[j] * (f - floors[j]) for j, f in question.floors.items()
             )
-            bound = min(bound, float(proven))
-            found = found._replace(bound=bound)
+            if proven < bound:
+                bound, weights, values = float(proven), found.weights, found.state_values
+            found = found._replace(bound=bound, weights=weights, state_values=values)
         if _reliable(engine, found, question):
             return engine, found
         if best is None or _doubt(found) < _doubt(best[1]):

@@ -16,6 +16,7 @@ from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP, decision_states
 from lexicone.order import Order
+from lexicone.proofs._certificate import Certificate, StageProof
 
 __all__ = ["Report", "reward_scale"]
 
@@ -88,6 +89,7 @@ class Report:
             stay=stay,
             policies="stochastic",
             method=method,
+            certificate=self._certificate(found),
         )
 
     def deterministic(self, pairs: StateActions, best: DeterministicOptimum) -> Solution:
@@ -137,6 +139,7 @@ class Report:
             stay=None,
             policies=found.policies,
             method=found.method,
+            certificate=found.certificate,
         )
 
     def ended(self, policies: Policies) -> Solution:
@@ -157,6 +160,17 @@ class Report:
             policies=policies,
             method="none",
         )
+
+    def _certificate(self, found: Optimum) -> Certificate:
+        """The stages' duals in the model's units and for all its states."""
+        stages = []
+        for duals in found.duals:
+            unit = self.scale[duals.objective]
+            values = np.full(self.mdp.num_states, np.nan)
+            values[duals.states] = duals.state_values * unit
+            values[self.mdp.terminal] = 0.0
+            stages.append(StageProof(duals.objective, duals.weights * unit / self.scale, values))
+        return Certificate(tuple(stages))
 
     def policy_table(self, pairs: StateActions, shares: np.ndarray) -> np.ndarray:
         """Probabilities of pairs as a policy ``[S,A]``; action 0 where nothing was decided."""

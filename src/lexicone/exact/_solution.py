@@ -1,5 +1,6 @@
 """What `solve` returns: the best policy with its proof, and how the search ended."""
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -7,8 +8,10 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone.exact._saved_solutions import read_solution, write_solution
 from lexicone.exact._tables import solution_table
 from lexicone.order import Order
+from lexicone.proofs._certificate import Certificate
 
 __all__ = ["Policies", "Solution", "Status"]
 
@@ -68,6 +71,8 @@ class Solution:
     method: str
     """"lp", "columns" or "branch and bound"."""
     criterion: str = "expected"
+    certificate: Certificate | None = None
+    """The duals of each stage, for `verify`; None for deterministic policies, whose search leaves none."""
 
     def __str__(self) -> str:
         """A table of objectives, thresholds, values and prices, in the order's units."""
@@ -85,3 +90,22 @@ class Solution:
         """The states in which the policy chooses at random, of those that it visits."""
         taken = (self.policy > 0) & (self.occupancy > 0)
         return np.flatnonzero(taken.sum(axis=1) > 1).tolist()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all of it to a file, with a digest (no pickle). The file appears complete or not at all."""
+        write_solution(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Solution":
+        """Read what `save` wrote; a ValueError for what was changed since, or is no solution.
+
+        A digest does not make it true: `verify` asks the model.
+        """
+        fields = read_solution(path)
+        try:
+            fields["status"] = Status(fields["status"])
+        except ValueError:
+            raise ValueError(
+                f"path: {os.fspath(path)!r} has the status {fields['status']!r}"
+            ) from None
+        return cls(**fields)

@@ -5,6 +5,7 @@ Thresholds hold for expected returns: ``criterion="expected"``. Mixtures count: 
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Literal, get_args
@@ -23,6 +24,8 @@ from lexicone.models._evaluation import evaluate
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order, OrderLike
+from lexicone.proofs._quick import find_doubt
+from lexicone.proofs._verify import verify
 
 __all__ = ["PROGRAM_STATES", "Method", "Policies", "Solution", "Status", "solve", "solve_finite"]
 
@@ -39,6 +42,7 @@ _OTHER_METHOD_STATES = {
     "columns": 20_000,
 }  # up to here the other method is tried if one fails
 _OTHER_METHOD_SECONDS = 60.0
+_VERIFIED_STATES = 5000  # up to here a doubt is settled by a whole verification
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
@@ -107,8 +111,20 @@ def solve(
     if solved and (finer < scale).any():
         again = solve_scaled(finer)
         if again.status is not Status.FAILED or found.status is Status.FAILED:
-            return again
-    return found
+            found = again
+    return _confirmed(mdp, found, tolerance)
+
+
+def _confirmed(mdp: MDP, found: Solution, tolerance: float) -> Solution:
+    """The solution, or "failed" in its place if it is said to be optimal and the duals do not prove it."""
+    if found.status not in (Status.OPTIMAL, Status.NEEDS_MEMORY):
+        return found
+    doubt = find_doubt(mdp, found, tolerance)
+    if doubt and mdp.num_states <= _VERIFIED_STATES and verify(mdp, found, tolerance=tolerance).ok:
+        return found
+    if not doubt:
+        return found
+    return replace(found, status=Status.FAILED, message=f"not proven to the tolerance: {doubt}")
 
 
 def solve_finite(

@@ -21,7 +21,14 @@ from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, KEPT_FLOOR, NO_LOSS, SAME_MAXIMUM
 
-__all__ = ["Optimum", "drop_losing_pairs", "new_maximizer", "solve_stages", "stage_plan"]
+__all__ = [
+    "Optimum",
+    "StageDuals",
+    "drop_losing_pairs",
+    "new_maximizer",
+    "solve_stages",
+    "stage_plan",
+]
 
 
 class Optimum(NamedTuple):
@@ -41,8 +48,19 @@ class Optimum(NamedTuple):
     """What ``min(V_i, τ_i)`` cannot exceed, given the objectives before; −∞ where objectives do not count."""
     prices: Float[np.ndarray, "K K"]
     """``prices[j,i]``: what one more unit of τ_j costs of objective i."""
+    duals: "list[StageDuals]"
+    """Of the stages that were solved, or cut short, in their order."""
     attained: bool = True
     """False if the last maximum is a limit that no policy has: proven."""
+
+
+class StageDuals(NamedTuple):
+    """The weights and state values of a stage's bound, and the states that it looked at."""
+
+    objective: int
+    states: Int[np.ndarray, " S"]
+    weights: Float[np.ndarray, " K"]
+    state_values: Float[np.ndarray, " S"]
 
 
 def solve_stages(
@@ -109,6 +127,7 @@ class _Stages:
         """The thresholds that are met exactly: they have a price."""
         self.maximizer: Maximizer | None = None
         self.last_solved: tuple[Maximizer, StageMaximum] | None = None
+        self.duals: list[StageDuals] = []
 
     def run(self) -> Optimum:
         """All stages; the first that cannot be solved is the last."""
@@ -143,6 +162,8 @@ class _Stages:
         question = Question(objective, floors, self.relevant, cap, self.gap if last else EXACT_GAP)
         maximizer, found = careful_maximum(maximizer, question, self.deadline)
         usable = maximizer.pairs
+        if np.isfinite(found.bound):
+            self.duals.append(StageDuals(objective, usable.states, found.weights, found.state_values))
         enough = found.outcome is Outcome.CAPPED or (
             found.outcome is Outcome.UNBOUNDED and threshold < np.inf
         )
@@ -231,6 +252,7 @@ class _Stages:
             self.relevant,
             self.bound,
             self.prices,
+            self.duals,
             attained,
         )
 

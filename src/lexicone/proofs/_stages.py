@@ -1,0 +1,277 @@
+"""The proof of a bound, stage by stage, from the weights that the solution gives.
+
+Let f_j be what the policy surely has of objective j, cut at its threshold; where that is the maximum up to
+rounding (10⁻⁹ of its size), the maximum itself. For every policy that has as much of all objectives before i, and any
+weights w ≥ 0 with w_i = 1,
+
+    V_i  ≤  Σ_j w_j V_j − Σ_{j≠i} w_j f_j  ≤  H(w) − Σ_{j≠i} w_j f_j,
+
+with a bound H(w) on the weighted sum over all policies. A solver may have left out choices that lose against an earlier
+stage's weights u. Here they are not left out, but priced: w + M·u in place of w makes them lose, and costs M times
+what the earlier bound left open.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lexicone.proofs._best_total import Loop
+from lexicone.proofs._bounds import Bound, prove_bound
+from lexicone.proofs._claims import Claim
+from lexicone.proofs._integers import simple_fraction
+from lexicone.proofs._problem import Problem, Stage
+from lexicone.proofs._regions import Usable, usable_choices
+
+__all__ = ["StageBound", "bound_claims", "stage_bounds", "stage_claim"]
+
+_PENALTIES = (0, 10**2, 10**4, 10**6, 10, 10**3, 10**5)
+_EXACT_PENALTIES = (10**9, 10**13)
+_ROUNDING = (
+    1e-9  # of a value's size: policies that fall short of a maximum by less are not told apart
+)
+_NUDGES = 8
+
+
+class StageBound:
+    """What was proven of one stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.most: Fraction | None = None
+        """What the objective cannot exceed, given those before; None if nothing was proven."""
+        self.weights: list[Fraction] = []
+        self.open: Fraction | None = None
+        """How much more than the policy's own."""
+        self.own: Fraction | None = None
+        """What the policy has, at most the threshold."""
+        self.attained = False
+        """Whether the bound itself, without the threshold, is what the policy has."""
+        self.hint: Any = None
+        """The duals that the solution gives."""
+        self.floors: dict[int, Fraction] = {}
+        self.reason = ""
+        self.bound: Bound | None = None
+
+
+def bound_claims(problem: Problem) -> list[Claim]:
+    """That no policy exceeds the bound; for "optimal" also that the policy has as much."""
+    if problem.solution.policies == "deterministic" or not problem.rows.num_states:
+        return deterministic_claims(problem)
+    best = str(problem.solution.status) in ("optimal", "needs memory")
+    found = stage_bounds(problem)
+    claims = [stage_claim(problem, proven, best) for proven in found]
+    claims += [dual_claim(problem, proven) for proven in found if best]
+    return [claim for claim in claims if claim is not None]
+
+
+def dual_claim(problem: Problem, proven: StageBound) -> Claim | None:
+    """The duals that were given are those of this policy: it loses nothing against them, and they add up to its value.
+
+    None where the threshold is met and no duals are needed, or where the bound itself does not hold.
+    """
+    hint, own = proven.hint, proven.own
+    if hint is None or own is None or not proven.attained:
+        return None
+    name = f"duals of {problem.label(proven.stage.objective)}"
+    chain, weights = problem.chain, hint.weights
+    visits = np.asarray(problem.solution.occupancy)[chain.states].sum(axis=1)
+    passed = np.isfinite(visits) & (visits > 0)
+    values = hint.state_values[chain.states]
+    if not (
+        np.isfinite(weights).all()
+        and (weights >= -1e-9).all()
+        and weights[proven.stage.objective] == 1
+    ):
+        return Claim(name, False, "weights must be at least 0, and 1 for the objective itself")
+    excess, _ = chain.excess(weights, np.where(np.isfinite(values), values, 0.0))
+    lost = float(visits[passed] @ np.abs(excess[passed]))
+    start = chain.initial > 0
+    total = float(chain.initial[start] @ values[start])
+    total -= sum(float(weights[j]) * float(f) for j, f in proven.floors.items())
+    size = 1.0 + float(np.abs(values[start]).max(initial=0.0)) + abs(float(own))
+    room = 10 * problem.tolerance * size
+    if not np.isfinite(values[passed]).all() or not max(lost, abs(total - float(own))) <= room:
+        text = "the policy loses against them, or they do not add up to its value"
+        return Claim(name, False, text, max(lost, abs(total - float(own))))
+    return Claim(name, True, "the policy loses nothing against them", lost)
+
+
+def stage_claim(problem: Problem, proven: StageBound, best: bool) -> Claim | None:
+    """Of one stage; ``best``: the policy must attain the bound. None where nothing is claimed."""
+    stage = proven.stage
+    name = ("ties in " if stage.breaks_ties else "bound on ") + problem.label(stage.objective)
+    stated = float(problem.solution.bound[stage.objective])
+    value = float(problem.solution.values[stage.objective])
+    room = Fraction(problem.tolerance) * Fraction(max(1.0, abs(value)) if np.isfinite(value) else 1)
+    if not best and stated == np.inf:
+        return None
+    if proven.most is None:
+        return Claim(name, False, f"nothing is proven: {proven.reason}")
+    most, own = proven.most, proven.own
+    open_part = float(most - own) if own is not None else np.inf
+    text = f"no policy has more than {float(most):.17g}"
+    endless = stated == np.inf and str(problem.solution.status) in ("unbounded", "divergent")
+    if stage.breaks_ties or endless:
+        stated = float(most)
+    if not np.isfinite(stated):
+        return Claim(name, False, f"{float(most):.17g} is proven, not {stated}")
+    if not Fraction(stated) + room >= most:
+        return Claim(name, False, f"{float(most):.17g} is proven, not {stated:.17g}")
+    if best and not open_part <= room:
+        has = "nothing finite" if own is None else f"{float(own):.17g}"
+        text = f"a better policy is not excluded: {text}, and this one has {has}"
+        return Claim(name, False, text, open_part)
+    if best and own is not None and not Fraction(stated) <= max(most, own) + 2 * room:
+        return Claim(name, False, f"the bound {stated:.17g} is too large: {text}")
+    return Claim(name, True, text, max(open_part, 0.0) if best else 0.0)
+
+
+def stage_bounds(
+    problem: Problem, count: int | None = None, needed: dict[int, float] | None = None
+) -> list[StageBound]:
+    """The first so many stages, one after the other, up to the first that cannot be bounded.
+
+    Floors are what the policy has, but where ``needed`` says otherwise.
+    """
+    relevant = np.zeros(problem.mdp.num_objectives, dtype=bool)
+    floors: dict[int, Fraction] = {}
+    found: list[StageBound] = []
+    certificate = problem.solution.certificate
+    given = list(() if certificate is None else certificate.stages)
+    for stage in problem.stages[:count]:
+        i = stage.objective
+        relevant[i] = True
+        usable = usable_choices(problem.rows, relevant)
+        proven = StageBound(stage)
+        found.append(proven)
+        own = problem.kept(i, stage.threshold)
+        if needed is not None and i in needed:
+            own = Fraction(needed[i])
+        proven.own = own
+        room = problem.tolerance * (max(1.0, abs(float(own))) if own is not None else 1.0)
+        mine = [s for s in given if s.objective == i]
+        hint = mine[-1 if stage.breaks_ties else 0] if mine else None
+        others = {j: f for j, f in floors.items() if j != i}
+        proven.hint, proven.floors = hint, others
+        met = own is not None and float(own) >= stage.threshold - 1e-3 * room
+        if not met or _at_most(problem, hint, others) <= stage.threshold + 10 * room:
+            _prove(problem, proven, usable, hint, others, found[:-1], own, room)
+        proven.attained = proven.open is not None and proven.open <= room
+        if np.isfinite(stage.threshold) and (met or proven.most is not None):
+            limit = Fraction(stage.threshold)
+            proven.most = limit if proven.most is None else min(proven.most, limit)
+        if own is None:
+            break
+        floors[i] = own
+        if proven.attained and not met and proven.most is not None:
+            rounding = Fraction(_ROUNDING * max(1.0, abs(float(own))))
+            floors[i] = max(own, min(proven.most, own + rounding))
+            proven.open = proven.most - floors[i]
+    return found
+
+
+def _at_most(problem: Problem, hint: Any, floors: dict[int, Fraction]) -> float:
+    """What a hint says that its objective cannot exceed; ∞ without one."""
+    if hint is None:
+        return np.inf
+    values = hint.state_values[problem.rows.states]
+    start = problem.rows.initial > 0
+    total = problem.rows.initial[start] @ values[start]
+    total -= sum(hint.weights[j] * float(f) for j, f in floors.items())
+    return float(total) if np.isfinite(total) else np.inf
+
+
+def _prove(
+    problem: Problem,
+    proven: StageBound,
+    usable: Usable,
+    hint: Any,
+    floors: dict[int, Fraction],
+    before: list[StageBound],
+    own: Fraction | None,
+    room: float,
+) -> None:
+    """The best bound over the penalties; stops at the first that leaves less than a tenth of the tolerance open."""
+    i = proven.stage.objective
+    base = [Fraction(0)] * problem.mdp.num_objectives
+    base[i] = Fraction(1)
+    if hint is not None and np.isfinite(hint.weights).all():
+        for j in floors:
+            base[j] = max(simple_fraction(float(hint.weights[j])), Fraction(0))
+    earlier = [b for b in before if b.weights and b.open is not None and b.open <= 10 * room]
+    values = None if hint is None else hint.state_values[problem.rows.states]
+    penalties = _PENALTIES + (_EXACT_PENALTIES if problem.model.exact else ())
+    for penalty in penalties if earlier else (0,):
+        weights = list(base)
+        for b in earlier:
+            for j, u in enumerate(b.weights):
+                weights[j] += penalty * _unit(problem, i, b) * u
+        scaled = [w / weights[i] for w in weights]
+        hints = _combined(problem, base, values, earlier, penalty, weights[i], i)
+        bound = prove_bound(problem.model, usable, scaled, hints)
+        for attempt in range(_NUDGES):
+            if bound.loop is None:
+                break
+            scaled = _nudged(problem, scaled, i, bound.loop, attempt)
+            bound = prove_bound(problem.model, usable, scaled, hints)
+        if bound.total is None:
+            proven.reason = bound.reason
+            continue
+        most = bound.total - sum((scaled[j] * f for j, f in floors.items()), Fraction(0))
+        if proven.most is None or most < proven.most:
+            proven.most, proven.weights, proven.bound = most, scaled, bound
+            proven.open = None if own is None else max(most - own, Fraction(0))
+        if proven.open is not None and float(proven.open) <= 0.1 * room:
+            return
+
+
+def _unit(problem: Problem, objective: int, earlier: StageBound) -> Fraction:
+    return Fraction(float(problem.sizes[objective] / problem.sizes[earlier.stage.objective]))
+
+
+def _combined(
+    problem: Problem,
+    weights: list[Fraction],
+    hint: np.ndarray | None,
+    earlier: list[StageBound],
+    penalty: int,
+    divisor: Fraction,
+    objective: int,
+) -> np.ndarray | None:
+    """State values to start from, for the penalised weights (γ<1).
+
+    Where the stage did not look, there is never more to come than the largest reward for ever.
+    """
+    rows = problem.rows
+    if hint is None or rows.gamma == 1:
+        return None
+    paid = rows.reward @ np.array([float(w) for w in weights])
+    most = max(float(paid.max(initial=0.0)), 0.0) / (1 - rows.gamma)
+    values = np.where(np.isfinite(hint), hint, most)
+    for b in earlier if penalty else ():
+        if b.bound is not None:
+            values = values + float(penalty * _unit(problem, objective, b)) * b.bound.values
+    return values / float(divisor)
+
+
+def _nudged(
+    problem: Problem, weights: list[Fraction], objective: int, loop: Loop, attempt: int
+) -> list[Fraction]:
+    """Weights moved by a rounding so that a loop which should pay nothing pays a little less than that."""
+    real = loop.choices >= 0
+    gain = loop.shares[real] @ problem.rows.reward[loop.choices[real]]
+    little = Fraction(4**attempt, 10**15)
+    moved = list(weights)
+    for j, w in enumerate(weights):
+        if j != objective and gain[j]:
+            moved[j] = w * (1 - little if gain[j] > 0 else 1 + little)
+    return moved
+
+
+def deterministic_claims(problem: Problem) -> list[Claim]:
+    """Nothing to decide, or a search that is not repeated here."""
+    if not problem.rows.num_states:
+        return [Claim("bound", True, "every episode starts in a terminal state")]
+    text = "the search for deterministic policies leaves no duals, and is not repeated"
+    return [Claim("bound", None, text)]
