@@ -1,4 +1,5 @@
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -49,3 +50,17 @@ def without_shape_checks() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True)
+def verify_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every solution that `solve` returns in a test is verified."""
+    if "lexicone.exact._solve" in sys.modules:
+        from tests.helpers.verified import confirm_and_verify
+
+        monkeypatch.setattr("lexicone.exact._solve._confirmed", confirm_and_verify)
+
+
+def pytest_sessionfinish():
+    if "tests.helpers.verified" in sys.modules:
+        print("VERIFIED", sys.modules["tests.helpers.verified"].SPENT)

@@ -141,7 +141,11 @@ def prove_bound(
     if not usable.safe[rows.initial > 0].all():
         return Bound(None, nothing, None, "no policy has a total from every start")
     region, inner = np.full(count, -1), np.zeros(len(rows.state), dtype=bool)
-    if rows.gamma == 1:  # where moves cost nothing all states are worth the same
+    if rows.gamma == 1:
+        reached = rows.reached(usable.choices)
+        choices = usable.choices & reached[rows.state]
+        usable = Usable(choices, usable.stay & reached, usable.safe & reached)
+        # where moves cost nothing all states are worth the same
         free = usable.choices & (rows.nothing | (plain == 0)).all(axis=1)
         region, inner = end_components(rows, free)
     merged = merge_states(rows, usable, region, inner)

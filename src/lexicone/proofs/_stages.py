@@ -8,13 +8,16 @@ weights w ≥ 0 with w_i = 1,
 
 with a bound H(w) on the weighted sum over all policies. A solver may have left out choices that lose against an earlier
 stage's weights u. Here they are not left out, but priced: w + M·u in place of w makes them lose, and costs M times
-what the earlier bound left open.
+what the earlier bound left open. Only where a loop behind such a choice pays for ever (γ=1), so that no price holds
+it, is the choice left out here too: whoever makes it with any probability no longer has the earlier maximum.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from lexicone.proofs._best_total import Loop
 from lexicone.proofs._bounds import Bound, prove_bound
@@ -23,14 +26,15 @@ from lexicone.proofs._integers import simple_fraction
 from lexicone.proofs._problem import Problem, Stage
 from lexicone.proofs._regions import Usable, usable_choices
 
-__all__ = ["StageBound", "bound_claims", "stage_bounds", "stage_claim"]
+__all__ = ["StageBound", "bound_claims", "stage_bounds", "stage_claim", "without_losses"]
 
-_PENALTIES = (0, 10**2, 10**4, 10**6, 10, 10**3, 10**5)
+_PENALTIES = (10**2, 10**4, 10**6, 10, 10**3, 10**5)
 _EXACT_PENALTIES = (10**9, 10**13)
 _ROUNDING = (
     1e-9  # of a value's size: policies that fall short of a maximum by less are not told apart
 )
 _NUDGES = 8
+_LOSS = 1e-9  # of the values' size: a choice that loses more cannot keep a maximum
 
 
 class StageBound:
@@ -39,7 +43,9 @@ class StageBound:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.most: Fraction | None = None
-        """What the objective cannot exceed, given those before; None if nothing was proven."""
+        """What the objective, cut at its threshold, cannot exceed given those before; None if nothing was proven."""
+        self.best: Fraction | None = None
+        """The same without the threshold."""
         self.weights: list[Fraction] = []
         self.open: Fraction | None = None
         """How much more than the policy's own."""
@@ -50,6 +56,7 @@ class StageBound:
         self.hint: Any = None
         """The duals that the solution gives."""
         self.floors: dict[int, Fraction] = {}
+        self.usable: Usable | None = None
         self.reason = ""
         self.bound: Bound | None = None
 
@@ -121,6 +128,8 @@ def stage_claim(problem: Problem, proven: StageBound, best: bool) -> Claim | Non
     if best and not open_part <= room:
         has = "nothing finite" if own is None else f"{float(own):.17g}"
         text = f"a better policy is not excluded: {text}, and this one has {has}"
+        if proven.reason and not proven.weights:
+            text += f" ({proven.reason})"
         return Claim(name, False, text, open_part)
     if best and own is not None and not Fraction(stated) <= max(most, own) + 2 * room:
         return Claim(name, False, f"the bound {stated:.17g} is too large: {text}")
@@ -153,14 +162,14 @@ def stage_bounds(
         mine = [s for s in given if s.objective == i]
         hint = mine[-1 if stage.breaks_ties else 0] if mine else None
         others = {j: f for j, f in floors.items() if j != i}
-        proven.hint, proven.floors = hint, others
+        proven.hint, proven.floors, proven.usable = hint, others, usable
         met = own is not None and float(own) >= stage.threshold - 1e-3 * room
         if not met or _at_most(problem, hint, others) <= stage.threshold + 10 * room:
-            _prove(problem, proven, usable, hint, others, found[:-1], own, room)
-        proven.attained = proven.open is not None and proven.open <= room
-        if np.isfinite(stage.threshold) and (met or proven.most is not None):
+            _prove(problem, proven, found[:-1], room)
+        proven.most = proven.best
+        if np.isfinite(stage.threshold):
             limit = Fraction(stage.threshold)
-            proven.most = limit if proven.most is None else min(proven.most, limit)
+            proven.most = limit if proven.best is None else min(proven.best, limit)
         if own is None:
             break
         floors[i] = own
@@ -182,48 +191,68 @@ def _at_most(problem: Problem, hint: Any, floors: dict[int, Fraction]) -> float:
     return float(total) if np.isfinite(total) else np.inf
 
 
-def _prove(
-    problem: Problem,
-    proven: StageBound,
-    usable: Usable,
-    hint: Any,
-    floors: dict[int, Fraction],
-    before: list[StageBound],
-    own: Fraction | None,
-    room: float,
-) -> None:
+def _prove(problem: Problem, proven: StageBound, before: list[StageBound], room: float) -> None:
     """The best bound over the penalties; stops at the first that leaves less than a tenth of the tolerance open."""
-    i = proven.stage.objective
+    i, hint, floors, usable = proven.stage.objective, proven.hint, proven.floors, proven.usable
+    assert usable is not None
     base = [Fraction(0)] * problem.mdp.num_objectives
     base[i] = Fraction(1)
     if hint is not None and np.isfinite(hint.weights).all():
         for j in floors:
             base[j] = max(simple_fraction(float(hint.weights[j])), Fraction(0))
-    earlier = [b for b in before if b.weights and b.open is not None and b.open <= 10 * room]
-    values = None if hint is None else hint.state_values[problem.rows.states]
-    penalties = _PENALTIES + (_EXACT_PENALTIES if problem.model.exact else ())
-    for penalty in penalties if earlier else (0,):
-        weights = list(base)
-        for b in earlier:
-            for j, u in enumerate(b.weights):
-                weights[j] += penalty * _unit(problem, i, b) * u
-        scaled = [w / weights[i] for w in weights]
-        hints = _combined(problem, base, values, earlier, penalty, weights[i], i)
-        bound = prove_bound(problem.model, usable, scaled, hints)
-        for attempt in range(_NUDGES):
-            if bound.loop is None:
+    endless = _try(problem, proven, usable, base, _combined(problem, proven, base, (), 0))
+    if not _tight(proven, room):  # then the maxima before are needed, of met thresholds too
+        for n, b in enumerate(before):
+            if not b.weights and b.usable is not None:
+                _prove(problem, b, before[:n], room)
+        earlier = [b for b in before if b.attained or (b.open is not None and b.open <= 10 * room)]
+        penalties = _PENALTIES + (_EXACT_PENALTIES if problem.model.exact else ())
+        for penalty in penalties if earlier else ():
+            weights = list(base)
+            for b in earlier:
+                for j, u in enumerate(b.weights):
+                    weights[j] += penalty * _unit(problem, i, b) * u
+            scaled = [w / weights[i] for w in weights]
+            hints = _combined(problem, proven, base, earlier, penalty, float(weights[i]))
+            endless = _try(problem, proven, usable, scaled, hints)
+            if _tight(proven, room) or (endless and penalty >= 10**4):
                 break
-            scaled = _nudged(problem, scaled, i, bound.loop, attempt)
-            bound = prove_bound(problem.model, usable, scaled, hints)
-        if bound.total is None:
-            proven.reason = bound.reason
-            continue
-        most = bound.total - sum((scaled[j] * f for j, f in floors.items()), Fraction(0))
-        if proven.most is None or most < proven.most:
-            proven.most, proven.weights, proven.bound = most, scaled, bound
-            proven.open = None if own is None else max(most - own, Fraction(0))
-        if proven.open is not None and float(proven.open) <= 0.1 * room:
-            return
+        attained = [b for b in earlier if b.attained]
+        if endless and attained and proven.bound is None:
+            relevant = np.zeros(problem.mdp.num_objectives, dtype=bool)
+            relevant[[*floors, i]] = True
+            fewer = usable_choices(problem.rows, relevant, *without_losses(problem, attained))
+            _try(problem, proven, fewer, base, None)
+    proven.attained = _tight(proven, 10 * room)
+
+
+def _tight(proven: StageBound, room: float) -> bool:
+    return proven.open is not None and float(proven.open) <= 0.1 * room
+
+
+def _try(
+    problem: Problem,
+    proven: StageBound,
+    usable: Usable,
+    weights: list[Fraction],
+    hint: np.ndarray | None,
+) -> bool:
+    """Prove a bound from these weights and keep it if it is the best so far; whether a loop stood in the way."""
+    i, own = proven.stage.objective, proven.own
+    bound = prove_bound(problem.model, usable, weights, hint)
+    for attempt in range(_NUDGES):
+        if bound.loop is None:
+            break
+        weights = _nudged(problem, weights, i, bound.loop, attempt)
+        bound = prove_bound(problem.model, usable, weights, hint)
+    if bound.total is None:
+        proven.reason = bound.reason
+        return bound.loop is not None
+    most = bound.total - sum((weights[j] * f for j, f in proven.floors.items()), Fraction(0))
+    if proven.best is None or most < proven.best:
+        proven.best, proven.weights, proven.bound = most, weights, bound
+        proven.open = None if own is None else max(most - own, Fraction(0))
+    return False
 
 
 def _unit(problem: Problem, objective: int, earlier: StageBound) -> Fraction:
@@ -232,27 +261,46 @@ def _unit(problem: Problem, objective: int, earlier: StageBound) -> Fraction:
 
 def _combined(
     problem: Problem,
+    proven: StageBound,
     weights: list[Fraction],
-    hint: np.ndarray | None,
-    earlier: list[StageBound],
+    earlier: Sequence[StageBound],
     penalty: int,
-    divisor: Fraction,
-    objective: int,
+    divisor: float = 1.0,
 ) -> np.ndarray | None:
     """State values to start from, for the penalised weights (γ<1).
 
     Where the stage did not look, there is never more to come than the largest reward for ever.
     """
     rows = problem.rows
-    if hint is None or rows.gamma == 1:
+    if proven.hint is None or rows.gamma == 1:
         return None
+    hint = proven.hint.state_values[rows.states]
     paid = rows.reward @ np.array([float(w) for w in weights])
     most = max(float(paid.max(initial=0.0)), 0.0) / (1 - rows.gamma)
     values = np.where(np.isfinite(hint), hint, most)
-    for b in earlier if penalty else ():
+    for b in earlier:
         if b.bound is not None:
-            values = values + float(penalty * _unit(problem, objective, b)) * b.bound.values
-    return values / float(divisor)
+            unit = float(penalty * _unit(problem, proven.stage.objective, b))
+            values = values + unit * b.bound.values
+    return values / divisor
+
+
+def without_losses(
+    problem: Problem, before: list[StageBound]
+) -> tuple[Bool[np.ndarray, " N"], Bool[np.ndarray, " S"]]:
+    """The choices, and the states to stay in, that lose nothing against stages whose bound is attained."""
+    allowed = np.ones(len(problem.rows.state), dtype=bool)
+    stays = np.ones(problem.rows.num_states, dtype=bool)
+    for b in before:
+        if b.bound is None or b.open is None or not b.attained:
+            continue
+        values = b.bound.values
+        weights = np.array([float(w) for w in b.weights])
+        excess, _ = problem.rows.excess(weights, values)
+        least = -_LOSS * (1 + float(np.abs(values).max(initial=0.0)))
+        allowed &= excess >= least
+        stays &= -values >= least
+    return allowed, stays
 
 
 def _nudged(

@@ -172,11 +172,11 @@ def _values(
             continue
         width = float(interval.high - interval.low)
         room = tolerance * _size(stated)
-        holds = low - room <= stated <= high + room and width <= 10 * room
-        text = f"between {low:.17g} and {high:.17g}"
-        if width > 10 * room:
-            text += ": rounding along its episodes hides more than that"
-        claims.append(Claim(name, holds, text if holds else f"{text}, not {stated:.17g}", width))
+        holds: bool | None = low - room <= stated <= high + room
+        text = f"between {low:.17g} and {high:.17g}" + ("" if holds else f", not {stated:.17g}")
+        if holds and width > 10 * room:
+            holds, text = None, f"{text}: rounding along its episodes hides the rest"
+        claims.append(Claim(name, holds, text, width))
     return claims
 
 

@@ -7,7 +7,6 @@ loop that pays; weights that no policy with a total can have enough of; policies
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -20,12 +19,11 @@ from lexicone.proofs._policy_value import Interval, policy_values
 from lexicone.proofs._problem import Problem, Stage
 from lexicone.proofs._regions import Usable, usable_choices
 from lexicone.proofs._rows import policy_rows
-from lexicone.proofs._stages import StageBound, stage_bounds, stage_claim
+from lexicone.proofs._stages import StageBound, stage_bounds, stage_claim, without_losses
 
 __all__ = ["divergence_claims", "supremum_claims", "unbounded_claims"]
 
 _PARTS = (1e-2, 1e-4, 1e-6)
-_LOSS = 1e-9  # of the values' size: a choice that loses more cannot keep a maximum
 
 
 class _Setting:
@@ -58,24 +56,6 @@ class _Setting:
             kept = problem.kept(s.objective, s.threshold)
             if kept is not None and s.objective != i:
                 self.floors[s.objective] = float(kept)
-
-
-def without_losses(
-    problem: Problem, before: list[StageBound]
-) -> tuple[Bool[np.ndarray, " N"], Bool[np.ndarray, " S"]]:
-    """The choices, and the states to stay in, that lose nothing against stages whose bound is attained."""
-    allowed = np.ones(len(problem.rows.state), dtype=bool)
-    stays = np.ones(problem.rows.num_states, dtype=bool)
-    for b in before:
-        if b.bound is None or b.open is None or not b.attained:
-            continue
-        values = b.bound.values
-        weights = np.array([float(w) for w in b.weights])
-        excess, _ = problem.rows.excess(weights, values)
-        least = -_LOSS * (1 + float(np.abs(values).max(initial=0.0)))
-        allowed &= excess >= least
-        stays &= -values >= least
-    return allowed, stays
 
 
 def unbounded_claims(problem: Problem) -> list[Claim]:
@@ -207,8 +187,6 @@ def _not_attained(
     usable = usable_choices(problem.rows, relevant, excess >= -1e-6 * size)
     if not usable.safe[problem.rows.initial > 0].all():
         return Claim(name, True, "no policy is left that loses nothing")
-    reached = problem.rows.reached(usable.choices)
-    usable = usable_choices(problem.rows, relevant, usable.choices & reached[problem.rows.state])
     walk = even_walk(problem.rows, usable)
     flow = None if walk is None else best_flow(problem.rows, walk, 0.0, objective, floors)
     if flow is None:
@@ -219,8 +197,7 @@ def _not_attained(
         )
     prices = [simple_fraction(flow.prices.get(j, 0.0)) for j in range(len(relevant))]
     prices[objective] = simple_fraction(1.0)
-    only = Usable(usable.choices & reached[problem.rows.state], usable.stay & reached, usable.safe)
-    bound = prove_bound(problem.model, only, prices)
+    bound = prove_bound(problem.model, usable, prices)
     if bound.total is not None:
         most = bound.total - sum(prices[j] * simple_fraction(f) for j, f in floors.items())
         if float(most) < target - problem.tolerance * max(1.0, abs(target)):
