@@ -59,8 +59,3 @@ def verify_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.helpers.verified import confirm_and_verify
 
         monkeypatch.setattr("lexicone.exact._solve._confirmed", confirm_and_verify)
-
-
-def pytest_sessionfinish():
-    if "tests.helpers.verified" in sys.modules:
-        print("VERIFIED", sys.modules["tests.helpers.verified"].SPENT)

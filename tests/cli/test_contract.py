@@ -59,6 +59,7 @@ def test_all_commands_compute_with_64_bits_and_learners_as_jax_is_set(
     required = {
         "show": ["maze"],
         "solve": ["maze", "--thresholds", "1"],
+        "verify": ["maze", "folder"],
         "pareto": ["maze"],
         "train": ["maze", "--thresholds", "1"],
         "evaluate": ["folder"],

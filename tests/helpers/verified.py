@@ -1,6 +1,5 @@
 """Every solution that tests compute is verified as it is returned."""
 
-import time
 from typing import Any
 
 from lexicone.exact import _solve
@@ -12,20 +11,16 @@ EXACT_STATES = 3
 """Models up to here are verified in whole numbers."""
 
 _confirmed = _solve._confirmed
-SPENT = {"calls": 0, "seconds": 0.0}
 
 
 def confirm_and_verify(mdp: Any, found: Any, tolerance: float) -> Any:
     """In place of what `solve` does last: afterwards no claim of the solution may be refuted."""
     solution = _confirmed(mdp, found, tolerance)
     if mdp.num_states <= MOST_STATES:
-        start = time.process_time()
         room = max(tolerance, 1e-6)
         exact = mdp.num_states <= EXACT_STATES
         verification = verify(mdp, solution, exact=exact, tolerance=room)
         if verification.refuted and not exact:  # it may be too long an episode for floating point
             verification = verify(mdp, solution, exact=True, tolerance=room)
         assert not verification.refuted, (solution.status, exact, verification.message)
-        SPENT["calls"] += 1
-        SPENT["seconds"] += time.process_time() - start
     return solution

@@ -48,7 +48,7 @@ class Optimum(NamedTuple):
     """What ``min(V_i, τ_i)`` cannot exceed, given the objectives before; −∞ where objectives do not count."""
     prices: Float[np.ndarray, "K K"]
     """``prices[j,i]``: what one more unit of τ_j costs of objective i."""
-    duals: "list[StageDuals]"
+    duals: "Sequence[StageDuals]" = ()
     """Of the stages that were solved, or cut short, in their order."""
     attained: bool = True
     """False if the last maximum is a limit that no policy has: proven."""
