@@ -61,25 +61,25 @@ def test_flipped_bits_are_refused(tmp_path):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << bit
         path.write_bytes(bytes(damaged))
-        with pytest.raises(ValueError, match="^path: "):
+        with pytest.raises(ValueError, match=r"^path: "):
             lx.Solution.load(path)
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="^path: "):
+    with pytest.raises(ValueError, match=r"^path: "):
         lx.Solution.load(path)
 
 
 def test_other_files_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="^path: "):
+    with pytest.raises(FileNotFoundError, match=r"^path: "):
         lx.Solution.load(tmp_path / "none")
     model = tmp_path / "model.npz"
     lx.tasks.space_traders().save(model)
-    with pytest.raises(ValueError, match="^path: "):
+    with pytest.raises(ValueError, match=r"^path: "):
         lx.Solution.load(model)
     from lexicone._base import checkpoint
 
     other = tmp_path / "other"
     checkpoint.write(other, {"x": np.zeros(2)}, {"settings": {}})
-    with pytest.raises(ValueError, match="^path: .*holds no solution"):
+    with pytest.raises(ValueError, match=r"^path: .*holds no solution"):
         lx.Solution.load(other)
     lx.solve(lx.tasks.space_traders(), lx.Order([0.88])).save(other)
     arrays, facts = checkpoint.read(other)
@@ -91,5 +91,5 @@ def test_other_files_are_refused(tmp_path):
         {"gamma": None},
     ):
         checkpoint.write(other, arrays, {**facts, **change})
-        with pytest.raises(ValueError, match="^path: "):
+        with pytest.raises(ValueError, match=r"^path: "):
             lx.Solution.load(other)

@@ -164,13 +164,13 @@ def test_deterministic_policies_are_checked_and_their_search_is_not():
 
 def test_mistakes_are_named():
     mdp, solution = MODELS[0.9]
-    with pytest.raises(ValueError, match="^mdp: "):
+    with pytest.raises(ValueError, match=r"^mdp: "):
         verify("maze", solution)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="^tolerance: "):
+    with pytest.raises(ValueError, match=r"^tolerance: "):
         verify(mdp, solution, tolerance=0.0)
     large = lx.tasks.grid(40, seed=1)
     solution = lx.solve(large, lx.Order([-1.0, -1.0]), 0.5)
-    with pytest.raises(ValueError, match="^exact: .*1000"):
+    with pytest.raises(ValueError, match=r"^exact: .*1000"):
         verify(large, solution, exact=True)
 
 
