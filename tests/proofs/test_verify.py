@@ -17,10 +17,10 @@ pytestmark = pytest.mark.usefixtures("without_shape_checks")
 def solved(gamma: float) -> tuple[lx.MDP, Solution]:
     """Three objectives: one threshold that binds, one that is maximised, and the last."""
     mdp = random_model(8, 6, 3, 3, "costs", True)
-    best = lx.solve(mdp, lx.Order([np.inf, -np.inf]), gamma)
-    last = lx.solve(mdp, lx.Order([-np.inf, -np.inf]), gamma)
+    best = lx.solve(mdp, lx.Order([np.inf, -np.inf]), gamma=gamma)
+    last = lx.solve(mdp, lx.Order([-np.inf, -np.inf]), gamma=gamma)
     middle = 0.5 * (best.values[0] + last.values[0])
-    return mdp, lx.solve(mdp, lx.Order([middle, np.inf]), gamma)
+    return mdp, lx.solve(mdp, lx.Order([middle, np.inf]), gamma=gamma)
 
 
 MODELS = {gamma: solved(gamma) for gamma in (0.9, 1.0)}
@@ -117,6 +117,17 @@ def test_a_solution_of_another_model(exact: bool):
     assert verify(mdp, solution, exact=exact).ok
 
 
+def test_names_are_matched():
+    """A solution for the objectives in another sequence is one of the model; other names are those of another."""
+    mdp = lx.tasks.space_traders()
+    solution = lx.solve(mdp, lx.Order({"time": -12.0, "success": None}))
+    assert verify(mdp, solution).ok, verify(mdp, solution).message
+    swapped = replace(solution, order=lx.Order({"success": -12.0, "time": None}))
+    assert not verify(mdp, swapped).ok
+    other = replace(solution, order=lx.Order({"time": -12.0, "profit": None}))
+    assert verify(mdp, other).refuted[0].name == "model"
+
+
 @BOTH
 def test_values_are_known_exactly(exact: bool):
     """The fork: half of the way between (1, 0) and (0.8, 1)."""
@@ -169,7 +180,7 @@ def test_mistakes_are_named():
     with pytest.raises(ValueError, match=r"^tolerance: "):
         verify(mdp, solution, tolerance=0.0)
     large = lx.tasks.grid(40, seed=1)
-    solution = lx.solve(large, lx.Order([-1.0, -1.0]), 0.5)
+    solution = lx.solve(large, lx.Order([-1.0, -1.0]), gamma=0.5)
     with pytest.raises(ValueError, match=r"^exact: .*1000"):
         verify(large, solution, exact=True)
 
@@ -180,7 +191,7 @@ def test_random_models(exact: bool):
     for seed in range(12):
         mdp = random_model(seed, 4, 2, 2, "ties", True)
         gamma = (0.5, 0.875, 1.0)[seed % 3]
-        solution = lx.solve(mdp, lx.Order([0.0]), gamma)
+        solution = lx.solve(mdp, lx.Order([0.0]), gamma=gamma)
         found = verify(mdp, solution, exact=exact)
         assert not found.refuted, (seed, found.message)
         if gamma == 1 or solution.status is not Status.OPTIMAL:

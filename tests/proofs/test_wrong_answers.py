@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("without_shape_checks")
 
 def claimed(mdp: lx.MDP, order: lx.Order, policy: list[int], **rest: object) -> Solution:
     """A solution with the values of a deterministic policy; bounds are its own key unless given."""
-    values = lx.evaluate(mdp, np.array(policy), 1.0)
+    values = lx.evaluate(mdp, np.array(policy), gamma=1.0)
     table = np.eye(mdp.num_actions)[policy]
     fields = {
         "status": Status.OPTIMAL,
@@ -112,7 +112,7 @@ def test_slips_count_once_for_every_step(exact: bool):
     assert not find_doubt(mdp, right, 1e-8)
     worse = np.zeros(201, dtype=int)
     worse[:] = 1
-    slow = lx.state_values(mdp, worse, 1.0)[:, 1]
+    slow = lx.state_values(mdp, worse, gamma=1.0)[:, 1]
     duals = Certificate((StageProof(1, np.array([0.0, 1.0]), slow),))
     wrong = claimed(mdp, order, list(worse), certificate=duals)
     wrong = replace(wrong, occupancy=np.roll(right.occupancy, 1, axis=1))

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from lexicone._base.checks import check_range
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order
 from lexicone.proofs._bounds import Floats
@@ -64,7 +65,7 @@ def verify(
     """Prove what a solution says of a model, or say which of its claims cannot be proven.
 
     Args:
-        mdp: the model that it is a solution of.
+        mdp: the model that it is a solution of; names are matched with the order's, as in `solve`.
         solution: of `solve`, or one from a file.
         exact: in whole numbers, without any rounding (up to 1,000 states that can be reached); else in floating
             point, with bounds on rounding that grow with the episode.
@@ -78,6 +79,11 @@ def verify(
     check_model(mdp, solution.gamma)
     check_range("tolerance", tolerance, 0, above=True)
     claims = _shapes(mdp, solution)
+    if not claims:
+        try:
+            mdp, _ = match_order(mdp, solution.order)
+        except ValueError as error:  # other names
+            claims = [Claim("model", False, str(error))]
     if claims:
         return Verification(str(solution.status), tuple(claims), exact)
     rows = read_rows(mdp, solution.gamma)
