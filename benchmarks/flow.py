@@ -12,6 +12,7 @@ result is right if its key (values cut at their thresholds) equals the judge's u
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,7 +144,7 @@ def main() -> None:
     rows = []
     for size, n in SIZES:
         share = 0.02 if size == 16 else 0.98 / (len(SIZES) - 1)
-        wanted = max(1, round(options.problems * share))
+        wanted = math.ceil(options.problems * share)
         distances, steps, missed, doubt, seed = [], [], 0, 0, 0
         began = time.perf_counter()
         while len(distances) < wanted:
