@@ -61,6 +61,7 @@ bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, on
 	$(BIN)/python benchmarks/direction.py
 	$(BIN)/python benchmarks/flow.py
 	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python benchmarks/linear_quadratic.py
 	$(BIN)/python benchmarks/tlq.py
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/reinforce.py

@@ -28,6 +28,7 @@ from .directions import (
     project_cone as project_cone,
 )
 from .exact import (
+    LinearQuadraticSolution as LinearQuadraticSolution,
     Solution as Solution,
     lvi as lvi,
     pareto as pareto,
@@ -47,6 +48,7 @@ from .learning import (
 from .models import (
     MDP as MDP,
     Layout as Layout,
+    LinearQuadratic as LinearQuadratic,
     evaluate as evaluate,
     satisfaction as satisfaction,
     simulate as simulate,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args, overload
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,11 +16,17 @@ from jaxtyping import Float, Int
 from lexicone._base.checks import check_kind, check_range
 from lexicone._base.threads import one_thread
 from lexicone.exact._deterministic import solve_deterministic, too_many_states
+from lexicone.exact._linear_quadratic import (
+    LinearQuadraticMethod,
+    LinearQuadraticSolution,
+    solve_linear_quadratic,
+)
 from lexicone.exact._report import Report, reward_scale
 from lexicone.exact._solution import Policies, Solution, Status
 from lexicone.exact._stages import solve_stages
 from lexicone.exact._state_actions import StateActions, all_state_actions
 from lexicone.models._evaluation import evaluate
+from lexicone.models._linear_quadratic import LinearQuadratic
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order, OrderLike
@@ -46,7 +52,7 @@ _VERIFIED_STATES = 5000  # up to here a doubt is settled by a whole verification
 _MOST_STARTS = 16  # deterministic policies that a start is taken apart into
 
 
-@one_thread()
+@overload
 def solve(
     mdp: MDP,
     order: OrderLike,
@@ -58,17 +64,44 @@ def solve(
     time_limit: float = np.inf,
     start: Solution | np.ndarray | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Solution:
+) -> Solution: ...
+
+
+@overload
+def solve(
+    mdp: LinearQuadratic,
+    order: OrderLike,
+    *,
+    method: Literal["auto"] | LinearQuadraticMethod = "auto",
+    tolerance: float = 1e-6,
+) -> LinearQuadraticSolution: ...
+
+
+@one_thread()
+def solve(
+    mdp: MDP | LinearQuadratic,
+    order: OrderLike,
+    *,
+    gamma: float = 1.0,
+    policies: Policies = "stochastic",
+    method: Method | LinearQuadraticMethod = "auto",
+    tolerance: float = 1e-6,
+    time_limit: float = np.inf,
+    start: Solution | np.ndarray | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Solution | LinearQuadraticSolution:
     """The policy with the best expected returns in the thresholded lexicographic order.
 
     Stage i maximises ``min(V_i, τ_i)`` among the policies that keep the values of the stages before, the last
     maximises ``V_K``. Thresholds of −∞ never matter, +∞ means: maximise.
 
     Args:
-        mdp: the model; `gamma` below 1 discounts, 1 adds up whole episodes. Then staying for ever where it
-            costs nothing counts as an end, and to pay for ever as −∞. That holds for each start by itself: a
-            policy that pays for ever from one start, or with any positive probability, is not allowed, even if
-            `evaluate`, which nets gains over the start distribution, gives it a finite value.
+        mdp: the model. A `LinearQuadratic` has its own gamma and takes no options but ``method`` ("riccati", the
+            default, or "sdp", with the extra ``continuous``) and ``tolerance``; it gives a `LinearQuadraticSolution`.
+            For an `MDP`, `gamma` below 1 discounts, 1 adds up whole episodes. Then staying for ever where it costs
+            nothing counts as an end, and to pay for ever as −∞. That holds for each start by itself: a policy that
+            pays for ever from one start, or with any positive probability, is not allowed, even if `evaluate`,
+            which nets gains over the start distribution, gives it a finite value.
         order: the thresholds: an `Order`, a list, or a mapping from names. Names are matched with the model's, and
             the result has the order's sequence.
         policies: ``"deterministic"`` searches policies that never choose at random (small models).
@@ -85,9 +118,14 @@ def solve(
             is over before that, it is no worse than this policy (unless that chooses at random and may not).
         progress: called with a line of text now and then.
     """
+    if isinstance(mdp, LinearQuadratic):
+        given = {"gamma": (gamma, 1.0), "policies": (policies, "stochastic")}
+        given |= {"time_limit": (time_limit, np.inf), "start": (start, None)}
+        return _linear_quadratic(mdp, order, method, tolerance, given)
     check_model(mdp, gamma)
     mdp, order = match_order(mdp, order, gamma=gamma)
     _check(gamma, policies, method, tolerance, time_limit)
+    method = cast(Method, method)
     start_policy = None if start is None else _start_policy(mdp, start)
     starts = [] if start_policy is None else _deterministic_parts(start_policy)
     deadline = time.monotonic() + time_limit
@@ -149,6 +187,22 @@ def _finer_scale(found: Solution, scale: Float[np.ndarray, " K"]) -> Float[np.nd
     size = np.maximum(*(np.abs(np.where(np.isfinite(v), v, 0.0)) for v in (found.values, limits)))
     drowned = (size < scale / _DROWNS) & (size > _NOTHING * scale)
     return np.where(drowned, size, scale)
+
+
+def _linear_quadratic(
+    model: LinearQuadratic,
+    order: OrderLike,
+    method: str,
+    tolerance: float,
+    given: dict[str, tuple[Any, Any]],
+) -> LinearQuadraticSolution:
+    for name, (value, default) in given.items():
+        if value is not default and value != default:
+            raise ValueError(f"{name}: does not go with a LinearQuadratic model")
+    check_kind("method", method, ("auto", *get_args(LinearQuadraticMethod)))
+    check_range("tolerance", tolerance, 0, above=True)
+    model, order = match_order(model, order)
+    return solve_linear_quadratic(model, order, "sdp" if method == "sdp" else "riccati", tolerance)
 
 
 def _deterministic(

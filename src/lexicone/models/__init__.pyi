@@ -8,6 +8,7 @@ from ._environment import (
 )
 from ._evaluation import evaluate as evaluate, state_values as state_values
 from ._layout import Layout as Layout
+from ._linear_quadratic import LinearQuadratic as LinearQuadratic
 from ._mdp import MDP as MDP
 from ._simulation import (
     Satisfaction as Satisfaction,

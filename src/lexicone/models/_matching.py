@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
+from lexicone.models._linear_quadratic import LinearQuadratic
 from lexicone.models._mdp import MDP
 from lexicone.order import Order, OrderLike, as_order, match_names
 
 __all__ = ["find_places", "match_order", "names_of_rewards"]
 
+Model = TypeVar("Model", MDP, LinearQuadratic)
+
 
 def match_order(
-    mdp: MDP, order: OrderLike, *, gamma: float = 1.0, name: str = "order"
-) -> tuple[MDP, Order]:
+    mdp: Model, order: OrderLike, *, gamma: float = 1.0, name: str = "order"
+) -> tuple[Model, Order]:
     """The order, and the model with its objectives in the order's sequence.
 
     Where both have names, the same names in another sequence reorder the model; other names are refused, with both
