@@ -113,6 +113,17 @@ def test_random_systems(seed: int):
     assert np.all(np.abs(found.gap) < 1e-7 * np.maximum(1.0, np.abs(found.key)))
 
 
+@pytest.mark.parametrize("seed", [73, 135])
+def test_what_is_free_is_still_free_if_few_gains_keep_the_limits(seed: int):
+    """The third cost is at its best with many gains, of which only some keep the first two; the fourth decides."""
+    model = random_system(seed)
+    order = Order(thresholds_of(model, KINDS[seed % 3], seed))
+    found, other = (solve(model, order, method=m) for m in ("riccati", "sdp"))
+    assert open_objectives(found) == 3
+    assert differences(model, found, other).max() < 1e-5
+    assert found.satisfied.all()
+
+
 def test_one_cost_is_the_riccati_equation():
     rng = np.random.default_rng(0)
     a, b = 1.5 * rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
@@ -182,3 +193,18 @@ class TestRefusals:
         with pytest.raises(ValueError, match='method: "sdp" needs clarabel'):
             solve(quarter_car(), ORDER, method="sdp")
         assert solve(quarter_car(), ORDER).status == "optimal"
+
+
+def test_equally_good_gains_that_keep_the_limits():
+    """Any gain is equally good for the second cost, which only sees what no input changes; few keep the first."""
+    model = LinearQuadratic(
+        np.diag([0.9, 0.8]),
+        [[1.0], [0.0]],
+        np.eye(2),
+        costs=[np.diag([1.0, 0, 0]), np.diag([0, 1.0, 0])],
+        gamma=0.95,
+    )
+    found = solve(model, Order([-25.0]))
+    assert found.status == "optimal"
+    assert found.satisfied.all()
+    assert model.evaluate([[0.0, 0.0]])[0] < -25  # the gain to start from does not

@@ -25,6 +25,7 @@ LinearQuadraticMethod = Literal["riccati", "sdp"]
 
 _STRICT = 1e-9  # in the cost's scale: how far above the least a limit leaves any choice
 _ROOM = 1e-11  # of a limit: what stays unused, so that rounding leaves it kept
+_DIGITS = 1e-11  # of the totals of a plain policy: what rounding may hide
 _ROUNDING = 1e-13  # of the largest eigenvalue
 
 
@@ -172,7 +173,8 @@ class _Stages:
         slack = np.where(np.isfinite(thresholds), slack, 0.0)
         key = np.asarray(Order(self.order.thresholds).key(values))
         size = np.maximum(1.0, np.where(np.isfinite(key), np.abs(key), 1.0))
-        short = ~((key >= bound - tolerance * size) | (bound == -np.inf))
+        unproven = tolerance * size + _DIGITS * unit
+        short = ~((key >= bound - unproven) | (bound == -np.inf))
         names = self.order.names or self.model.objective_names
         status, message = Status.OPTIMAL, "optimal"
         if self.failed is not None or short.any():

@@ -7,6 +7,7 @@ equation), its second derivative ``−2⟨E_i, R⁻¹E_kS_xx⟩`` with ``E_i = M
 method, with steps to the best prices λ ≥ 0 of the quadratic model, shortened until g rises.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ from lexicone.models._linear_quadratic import LinearQuadratic
 __all__ = ["StageOptimum", "best_under_limits"]
 
 _STEPS = 200
+_LEAST_PRICES = (1e-10, 1e-8)
+_KEPT = 1e-10  # in the costs' scale: an excess that rounding explains
 _EXACT = 1e-13  # of costs in their scale: what may be missing or wasted at the optimum
 
 
@@ -66,11 +69,32 @@ def best_under_limits(
         total = (1 + prices.sum()) * float(np.sum(best.cost_to_go * arrives))
         return _Point(prices, best, moments, total - prices @ limits, spent - limits)
 
-    point = at(np.zeros(len(limits)), start)
-    for _ in range(_STEPS if len(limits) else 0):
-        if _is_optimal(point):
+    point = _climb(model, limited, at, np.zeros(len(limits)), start)
+    # Where several gains are equally good, only some of them keep the limits: those that come out at tiny prices.
+    # Without these the free inputs, which stay as they are, are free again.
+    for least in _LEAST_PRICES if len(limits) else ():
+        if point.slope.max() <= _KEPT:
             break
-        target = _newton_target(model, point, limited)
+        near = _climb(model, limited, at, np.full(len(limits), least), point.best.gain)
+        other = at(np.where(near.prices > 2 * least, near.prices, 0.0), near.best.gain)
+        point = other if other.slope.max() < point.slope.max() else point
+    still = np.zeros((model.num_inputs, model.num_inputs))
+    return StageOptimum(point.best.gain, still, point.best.free, point.value, point.prices)
+
+
+def _climb(
+    model: LinearQuadratic,
+    limited: Float[np.ndarray, "limits nm nm"],
+    at: Callable[[np.ndarray, np.ndarray], _Point],
+    least: Float[np.ndarray, " limits"],
+    start: Float[np.ndarray, "m n"],
+) -> _Point:
+    """Newton's method from the least prices."""
+    point = at(least, start)
+    for _ in range(_STEPS if len(least) else 0):
+        if _is_optimal(point, least):
+            break
+        target = _newton_target(model, point, limited, least)
         step, moved = 1.0, None
         rise = float(point.slope @ (target - point.prices))
         while step > 1e-12:
@@ -81,20 +105,22 @@ def best_under_limits(
         if moved is None or step <= 1e-12 or np.array_equal(moved.prices, point.prices):
             break
         point = moved
-    still = np.zeros((model.num_inputs, model.num_inputs))
-    return StageOptimum(point.best.gain, still, point.best.free, point.value, point.prices)
+    return point
 
 
-def _is_optimal(point: _Point) -> bool:
-    """Within the limits, and no price for what is not used up."""
-    size = 1 + point.prices.sum()
-    return bool(point.slope.max() <= _EXACT and np.abs(point.prices @ point.slope) <= _EXACT * size)
+def _is_optimal(point: _Point, least: Float[np.ndarray, " limits"]) -> bool:
+    """Within the limits, and no price above the least for what is not used up."""
+    wasted = abs(float((point.prices - least) @ point.slope))
+    return bool(point.slope.max() <= _EXACT and wasted <= _EXACT * (1 + point.prices.sum()))
 
 
 def _newton_target(
-    model: LinearQuadratic, point: _Point, limited: Float[np.ndarray, "limits nm nm"]
+    model: LinearQuadratic,
+    point: _Point,
+    limited: Float[np.ndarray, "limits nm nm"],
+    least: Float[np.ndarray, " limits"],
 ) -> Float[np.ndarray, " limits"]:
-    """The prices λ ≥ 0 that maximise the quadratic model of g."""
+    """The prices, none below the least, that maximise the quadratic model of g."""
     n, gain = model.num_states, point.best.gain
     closed = model.A + model.B @ gain
     errors = [
@@ -110,5 +136,7 @@ def _newton_target(
     values, vectors = np.linalg.eigh(scaled)
     values = np.maximum(values, 1e-14)
     root = (vectors * np.sqrt(values)).T  # rootᵀ·root = scaled
-    right = root @ (scale * point.prices) + (vectors / np.sqrt(values)).T @ (point.slope / scale)
-    return nnls(root, right, maxiter=1000)[0] / scale
+    right = root @ (scale * (point.prices - least)) + (vectors / np.sqrt(values)).T @ (
+        point.slope / scale
+    )
+    return least + nnls(root, right, maxiter=1000)[0] / scale
