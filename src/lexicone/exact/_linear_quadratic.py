@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from lexicone.exact._linear_quadratic_program import solve_program
 from lexicone.exact._riccati import starting_gain
 from lexicone.exact._riccati_dual import best_under_limits
-from lexicone.exact._solution import Status
+from lexicone.exact._solution import Status, unproven
 from lexicone.models._linear_quadratic import LinearQuadratic
 from lexicone.order import Order
 
@@ -59,9 +59,7 @@ class LinearQuadraticSolution:
     @property
     def gap(self) -> Float[np.ndarray, " K"]:
         """``bound − key``, objective by objective: what is left unproven."""
-        key = self.key[: len(self.order)]
-        same = self.bound == key
-        return np.where(same, 0.0, np.where(same, 0.0, self.bound) - np.where(same, 0.0, key))
+        return unproven(self.bound, self.key)
 
     def act(self, state: Any, rng: np.random.Generator | None = None) -> Float[np.ndarray, " m"]:
         """The input for a state; with ``rng``, noise included."""
@@ -173,8 +171,7 @@ class _Stages:
         slack = np.where(np.isfinite(thresholds), slack, 0.0)
         key = np.asarray(Order(self.order.thresholds).key(values))
         size = np.maximum(1.0, np.where(np.isfinite(key), np.abs(key), 1.0))
-        unproven = tolerance * size + _DIGITS * unit
-        short = ~((key >= bound - unproven) | (bound == -np.inf))
+        short = ~((key >= bound - tolerance * size - _DIGITS * unit) | (bound == -np.inf))
         names = self.order.names or self.model.objective_names
         status, message = Status.OPTIMAL, "optimal"
         if self.failed is not None or short.any():

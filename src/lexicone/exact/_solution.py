@@ -13,7 +13,7 @@ from lexicone.exact._tables import solution_table
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate
 
-__all__ = ["Policies", "Solution", "Status"]
+__all__ = ["Policies", "Solution", "Status", "unproven"]
 
 Policies = Literal["stochastic", "deterministic"]
 
@@ -36,6 +36,15 @@ class Status(StrEnum):
     """The time limit, or the most nodes of a search for a deterministic policy: the best policy so far, and a bound."""
     FAILED = "failed"
     """The linear program could not be solved to the tolerance."""
+
+
+def unproven(
+    bound: Float[np.ndarray, " K"], key: Float[np.ndarray, " keys"]
+) -> Float[np.ndarray, " K"]:
+    """``bound − key``, objective by objective; 0 where both are the same infinity, or the key is ∞."""
+    key = key[: len(bound)]
+    same = (bound == key) | (key == np.inf)
+    return np.where(same, 0.0, np.where(same, 0.0, bound) - np.where(same, 0.0, key))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,9 +90,7 @@ class Solution:
     @property
     def gap(self) -> Float[np.ndarray, " K"]:
         """``bound − key``, objective by objective: what is left unproven."""
-        key = self.key[: len(self.order)]
-        same = (self.bound == key) | (key == np.inf)
-        return np.where(same, 0.0, np.where(same, 0.0, self.bound) - np.where(same, 0.0, key))
+        return unproven(self.bound, self.key)
 
     @property
     def randomises(self) -> list[int]:
