@@ -201,7 +201,7 @@ def _linear_quadratic(
             raise ValueError(f"{name}: does not go with a LinearQuadratic model")
     check_kind("method", method, ("auto", *get_args(LinearQuadraticMethod)))
     check_range("tolerance", tolerance, 0, above=True)
-    model, order = match_order(model, order)
+    model, order = match_order(model, order, gamma=model.gamma)
     return solve_linear_quadratic(model, order, "sdp" if method == "sdp" else "riccati", tolerance)
 
 
