@@ -25,6 +25,7 @@ from .directions import (
     find_direction as find_direction,
     is_stationary as is_stationary,
     maximize as maximize,
+    ordered_gradient as ordered_gradient,
     project_cone as project_cone,
 )
 from .exact import (

@@ -12,7 +12,13 @@ from ._gradients import (
     gram as gram,
     values_and_gradients as values_and_gradients,
 )
+from ._loss_means import LossMeans as LossMeans
 from ._maximize import Maximum as Maximum, maximize as maximize
+from ._ordered_gradient import (
+    OrderedGradient as OrderedGradient,
+    OrderedState as OrderedState,
+    ordered_gradient as ordered_gradient,
+)
 from ._stationarity import (
     ascent_bound as ascent_bound,
     is_stationary as is_stationary,

@@ -1,0 +1,161 @@
+"""Ordered losses in JAX: K losses in order of importance become one gradient for any optax optimiser.
+
+``init`` and ``update`` are those of an optax transformation, except that the gradients are computed here: K of them, from
+one forward pass.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PyTree
+
+from lexicone.directions._find_direction import Direction, DirectionMethod, Reason
+from lexicone.directions._gradients import combine, gram, pull_back_all
+from lexicone.directions._loss_means import (
+    LossMeans,
+    LossSettings,
+    check_losses,
+    choose_direction,
+    losses_met,
+    note_losses,
+    start_means,
+)
+from lexicone.order import Order
+
+__all__ = ["OrderedGradient", "OrderedState", "ordered_gradient"]
+
+
+class OrderedState(NamedTuple):
+    """What `OrderedGradient` remembers between updates, and what it did last."""
+
+    losses: LossMeans
+    """Running means of the losses."""
+    met: Bool[Array, " K-1"]
+    """Which running means are within their upper bounds."""
+    direction: Direction
+    """Weights of the K gradients, which loss is being improved, and whether there was a direction, or why not."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedGradient:
+    """K losses in order of importance as one gradient; see `ordered_gradient`.
+
+    `update` is `gradients` and then `combine`. To accumulate over microbatches, average what `gradients` gives for each
+    of them and `combine` once: that is the gradient of the whole batch.
+    """
+
+    losses: Callable[..., Any]
+    settings: LossSettings
+    has_aux: bool
+
+    def init(self, params: PyTree) -> OrderedState:
+        """The state before the first update."""
+        leaves = jax.tree.leaves(_trainable(params))
+        means = start_means(jnp.zeros((), jnp.result_type(jnp.float32, *leaves)), self.settings)
+        choose = partial(choose_direction, settings=self.settings)
+        size = means.mean.shape[0]
+        shapes = jax.eval_shape(choose, jnp.eye(size, dtype=means.mean.dtype), means.mean, means)
+        nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        reason = jnp.full_like(nothing.reason, int(Reason.ZERO_GRADIENT))
+        met = jnp.zeros(size - 1, bool)
+        return OrderedState(means, met, nothing._replace(reason=reason))
+
+    def gradients(self, params: PyTree, *args: Any, **kwargs: Any) -> tuple[Any, PyTree]:
+        """K losses and their K gradients: every leaf is ``[K,…]``, and None where nothing can be differentiated.
+
+        With ``has_aux`` the first is the pair (losses, auxiliary output), as from ``jax.value_and_grad``.
+        """
+        trainable, fixed = eqx.partition(params, eqx.is_inexact_array)
+        _trainable(params)
+
+        def evaluate(trainable: PyTree) -> tuple[Float[Array, " K"], Any]:
+            out = self.losses(eqx.combine(trainable, fixed), *args, **kwargs)
+            losses, aux = out if self.has_aux else (out, None)
+            losses = jnp.stack(losses) if isinstance(losses, list | tuple) else jnp.asarray(losses)
+            check_losses(self.settings, losses)
+            return losses, aux
+
+        losses, pull_back, aux = eqx.filter_vjp(evaluate, trainable, has_aux=True)
+        gradients = pull_back_all(pull_back, jnp.eye(losses.shape[0], dtype=losses.dtype))
+        return ((losses, aux) if self.has_aux else losses), gradients
+
+    def combine(
+        self, losses: Float[Array, " K"], gradients: PyTree, state: OrderedState
+    ) -> tuple[PyTree, OrderedState]:
+        """One gradient from K, and the next state."""
+        losses = jnp.asarray(losses, state.losses.mean.dtype)
+        check_losses(self.settings, losses)
+        means = note_losses(state.losses, losses, self.settings)
+        wide = jax.tree.map(lambda leaf: leaf.astype(jnp.result_type(leaf, jnp.float32)), gradients)
+        products = gram(wide).astype(losses.dtype)
+        direction = choose_direction(products, losses, means, self.settings)
+        combined = jax.tree.map(
+            lambda leaf: jnp.where(direction.found, leaf, 0), combine(direction.weights, gradients)
+        )
+        return combined, OrderedState(means, losses_met(means, self.settings), direction)
+
+    def update(
+        self, params: PyTree, state: OrderedState, *args: Any, **kwargs: Any
+    ) -> tuple[Any, OrderedState]:
+        """The gradient at ``params`` for ``losses(params, *args, **kwargs)``, and the next state.
+
+        With ``has_aux`` the first is the pair (gradient, auxiliary output), as from ``jax.grad``.
+        """
+        out, gradients = self.gradients(params, *args, **kwargs)
+        losses, aux = out if self.has_aux else (out, None)
+        combined, state = self.combine(losses, gradients, state)
+        return ((combined, aux) if self.has_aux else combined), state
+
+
+def ordered_gradient(
+    losses: Callable[..., Any],
+    order: Order | Iterable[float] | Mapping[str, float | None],
+    *,
+    has_aux: bool = False,
+    smoothing: float = 0.9,
+    method: DirectionMethod = "exact",
+    **options: Any,
+) -> OrderedGradient:
+    """Losses in order of importance, each but the last with an upper bound: the gradient that an optimiser needs.
+
+    >>> import jax.numpy as jnp
+    >>> def losses(x):                                # first ‖x‖² ≤ 1, then the distance from (2, 0)
+    ...     return jnp.stack([x @ x, jnp.sum((x - jnp.array([2.0, 0.0])) ** 2)])
+    >>> descent = ordered_gradient(losses, [1.0])     # an upper bound: losses are minimised
+    >>> x = jnp.array([0.0, 2.0])
+    >>> state = descent.init(x)
+    >>> gradient, state = descent.update(x, state)    # to any optimiser: optimizer.update(gradient, …)
+    >>> gradient, state.met                           # too large: get smaller first
+    (Array([0., 4.], ...), Array([False], ...))
+
+    Args:
+        losses: JAX function ``(params, *args, **kwargs)`` → K losses, an array or a list. They are *minimised*.
+        order: K−1 *upper bounds*, most important first: an `Order`, a list, or a dict of names. (Everywhere else the
+            thresholds of an `Order` are lower bounds, because there larger is better.)
+        has_aux: ``losses`` returns (losses, auxiliary output), for example the new state of an equinox model.
+        smoothing: how much of earlier batches is kept in the running means that decide which bounds are met. 0 for
+            losses without noise.
+        method: how the direction is found, as in `find_direction`.
+        options: ``delta``, ``active_constraints``, … of `find_direction`.
+
+    ``params`` is any pytree; an equinox model is differentiated by its floating-point arrays, and the gradient is None
+    elsewhere. Losses whose gradient vanishes (or that do not depend on the parameters) constrain nothing. The gradient
+    is 0 where no direction was found (``state.direction.found`` and ``reason``). A loss that is NaN or infinite raises
+    ValueError; inside ``jit``, where it cannot, the gradient is 0, the reason NOT_FINITE, and no note is taken of it.
+    """
+    if not callable(losses):
+        raise ValueError(f"losses: expected a function of the parameters, got {losses!r}")
+    options = {"method": method, **options}
+    return OrderedGradient(losses, LossSettings.checked(order, smoothing, options), bool(has_aux))
+
+
+def _trainable(params: PyTree) -> PyTree:
+    trainable = eqx.filter(params, eqx.is_inexact_array)
+    if not any(leaf.size for leaf in jax.tree.leaves(trainable)):
+        raise ValueError("params: has no floating-point numbers, so there is nothing to train")
+    return trainable

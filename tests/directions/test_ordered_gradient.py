@@ -1,0 +1,278 @@
+"""Ordered losses in JAX: minimised, with upper bounds, and running means that decide which bounds are met."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from lexicone import Order, Reason, find_direction, ordered_gradient
+from lexicone.directions import OrderedGradient, OrderedState
+
+pytestmark = pytest.mark.usefixtures("compile_quickly", "without_shape_checks")
+
+CENTRES = jnp.array([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
+
+
+def distances(x, shift=0.0):
+    """Three squared distances, from the origin, (2, 0) and (0, 3)."""
+    return jnp.sum((x[None] + shift - CENTRES) ** 2, axis=1)
+
+
+def updated(descent: OrderedGradient, x, *args, state=None):
+    """One compiled update, the first if there is no state yet."""
+    return jax.jit(descent.update)(x, descent.init(x) if state is None else state, *args)
+
+
+def train(descent: OrderedGradient, x, steps: int, optimizer=None, **given):
+    optimizer = optax.sgd(0.05) if optimizer is None else optimizer
+
+    def step(carry, _):
+        x, state, memory = carry
+        gradient, state = descent.update(x, state, **given)
+        updates, memory = optimizer.update(gradient, memory, x)
+        return (optax.apply_updates(x, updates), state, memory), state.losses.mean
+
+    start = (x, descent.init(x), optimizer.init(x))
+    (x, state, _), means = jax.jit(lambda c: jax.lax.scan(step, c, None, length=steps))(start)
+    return x, state, means
+
+
+def test_is_find_direction_with_the_signs_of_losses():
+    x = jnp.array([0.5, 1.5])
+    descent = ordered_gradient(distances, [3.0, 0.5], smoothing=0.0, method="exact", delta=0.1)
+    gradient, state = updated(descent, x)
+    rows = np.asarray(2 * (x[None] - CENTRES))
+    losses = np.asarray(distances(x))
+    expected = find_direction(
+        rows @ rows.T, -losses, np.array([-3.0, -0.5]), delta=0.1, method="exact"
+    )
+    np.testing.assert_allclose(gradient, expected.weights @ rows, rtol=1e-6)
+    assert state.direction.objective == 1
+    assert state.met.tolist() == [True, False]
+    np.testing.assert_allclose(state.losses.mean, losses)
+
+
+@pytest.mark.parametrize("optimizer", [optax.sgd(0.02), optax.adam(0.02)])
+def test_an_optimiser_goes_where_the_bounds_say(optimizer):
+    """At most 1 from the origin, then as near to (2, 0) as that allows: (1, 0). Without the bound it goes all the way."""
+    x, state, _ = train(
+        ordered_gradient(lambda x: distances(x)[:2], [1.0], smoothing=0.0, active_constraints=True),
+        jnp.array([0.3, 0.9]),
+        600,
+        optimizer,
+    )
+    np.testing.assert_allclose(x, [1.0, 0.0], atol=0.1)
+    free, _, _ = train(
+        ordered_gradient(lambda x: distances(x)[:2], [np.inf], active_constraints=True),
+        jnp.array([0.3, 0.9]),
+        600,
+        optimizer,
+    )
+    np.testing.assert_allclose(free, [2.0, 0.0], atol=0.05)
+
+
+def test_vmap_is_a_loop():
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    starts = jnp.array([[0.1, 0.2], [1.5, 1.0], [-1.0, 3.0]])
+    together = jax.jit(jax.vmap(lambda x: descent.update(x, descent.init(x))))(starts)
+    for i, x in enumerate(starts):
+        alone = updated(descent, x)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a[i], b, rtol=1e-6), together, alone)
+
+
+def test_one_loss_is_plain_descent():
+    x = jnp.array([1.0, 2.0])
+    for order in ([], Order([])):
+        descent = ordered_gradient(lambda x: [x @ x], order)
+        gradient, state = updated(descent, x)
+        np.testing.assert_allclose(gradient, 2 * x, rtol=1e-6)
+        assert state.met.shape == (0,)
+
+
+def test_one_lucky_batch_decides_nothing():
+    """Mean 2 with one batch of .5: still not within 1. With a memory of nothing it is."""
+    x = jnp.zeros(2)
+    for smoothing, met in ((0.9, False), (0.0, True)):
+        descent = ordered_gradient(
+            lambda x, v: jnp.stack([v + x @ x, x @ x]), [1.0], smoothing=smoothing
+        )
+        state, update = descent.init(x), jax.jit(descent.update)
+        for value in (2.0, 2.0, 2.0, 0.5):
+            _, state = update(x + 1e-3, state, value)
+        assert bool(state.met[0]) is met
+
+
+def test_running_means_are_those_of_weights_that_fade():
+    descent = ordered_gradient(lambda x, v: jnp.stack([v * x[0]]), [], smoothing=0.8)
+    x, values = jnp.ones(1), [1.0, 5.0, 2.0, 4.0]
+    state, update = descent.init(x), jax.jit(descent.update)
+    for value in values:
+        _, state = update(x, state, value)
+    fading = 0.8 ** np.arange(3, -1, -1)
+    np.testing.assert_allclose(state.losses.mean, [fading @ values / fading.sum()], rtol=1e-6)
+    assert float(state.losses.weight) == pytest.approx(1 - 0.8**4, rel=1e-6)
+
+
+def test_accumulated_microbatches_are_the_whole_batch():
+    rng = np.random.default_rng(0)
+    inputs, targets = jnp.asarray(rng.normal(size=(12, 3))), jnp.asarray(rng.normal(size=12))
+
+    def losses(w, inputs, targets):
+        missed = inputs @ w - targets
+        return jnp.stack([jnp.mean(missed**2), jnp.mean(jnp.abs(w)), w @ w])
+
+    descent = ordered_gradient(losses, [2.0, 0.3])
+    w = jnp.array([0.5, -0.4, 0.3])
+    whole, state = updated(descent, w, inputs, targets)
+    part = jax.jit(descent.gradients)
+    parts = [part(w, inputs[i : i + 4], targets[i : i + 4]) for i in (0, 4, 8)]
+    mean = jax.tree.map(lambda *each: sum(each) / 3, *parts)
+    accumulated, after = jax.jit(descent.combine)(*mean, descent.init(w))
+    np.testing.assert_allclose(accumulated, whole, rtol=1e-5)
+    np.testing.assert_allclose(after.losses.mean, state.losses.mean, rtol=1e-6)
+
+
+def test_optax_accumulates_what_comes_out():
+    """MultiSteps averages two directions: the same as plain descent by half of both."""
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    every_second = optax.MultiSteps(optax.sgd(0.1), 2)
+    x = jnp.array([0.4, 0.7])
+    state, memory = descent.init(x), every_second.init(x)
+    directions = []
+    for shift in (0.0, 0.1):
+        gradient, state = updated(descent, x, shift, state=state)
+        directions.append(gradient)
+        updates, memory = every_second.update(gradient, memory, x)
+        if shift == 0.0:
+            assert not updates.any()
+    np.testing.assert_allclose(updates, -0.05 * sum(directions), rtol=1e-5)
+
+
+class Normalised(eqx.Module):
+    """A model with a state, and with leaves that are no arrays."""
+
+    first: eqx.nn.Linear
+    norm: eqx.nn.BatchNorm
+    activation: object
+
+    def __init__(self, key):
+        self.first = eqx.nn.Linear(3, 2, key=key)
+        self.norm = eqx.nn.BatchNorm(2, axis_name="batch", mode="ema")
+        self.activation = jax.nn.tanh
+
+    def __call__(self, x, state):
+        y, state = self.norm(self.first(x), state)
+        return self.activation(y), state  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.slow
+def test_an_equinox_model_with_a_mutable_state():
+    model, memory = eqx.nn.make_with_state(Normalised)(jax.random.key(0))
+    inputs = jax.random.normal(jax.random.key(1), (8, 3))
+
+    def losses(model, memory, inputs):
+        out, memory = jax.vmap(model, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(
+            inputs, memory
+        )
+        size = jnp.sum(model.first.weight**2)
+        return [jnp.mean((out - 0.5) ** 2), size], memory
+
+    descent = ordered_gradient(losses, [0.3], has_aux=True)
+    optimizer = optax.adam(0.05)
+    state, moments = descent.init(model), optimizer.init(eqx.filter(model, eqx.is_inexact_array))
+
+    @eqx.filter_jit
+    def step(model, memory, state, moments):
+        (gradient, memory), state = descent.update(model, state, memory, inputs)
+        updates, moments = optimizer.update(
+            gradient, moments, eqx.filter(model, eqx.is_inexact_array)
+        )
+        return eqx.apply_updates(model, updates), memory, state, moments
+
+    started = memory
+    for _ in range(60):
+        model, memory, state, moments = step(model, memory, state, moments)
+    assert float(state.losses.mean[0]) < 0.33
+    assert float(state.losses.mean[1]) < 1.0
+    counts = [jax.tree.leaves(m)[0] for m in (started, memory)]
+    assert not np.array_equal(*counts)  # the model's state has moved on
+
+
+def test_half_precision_parameters_keep_their_dtype():
+    x = jnp.array([0.5, 1.5], jnp.bfloat16)
+    descent = ordered_gradient(lambda x: distances(x.astype(jnp.float32)), [3.0, 0.5])
+    gradient, state = updated(descent, x)
+    assert gradient.dtype == jnp.bfloat16
+    assert state.losses.mean.dtype == jnp.float32
+
+
+def test_a_loss_that_does_not_depend_on_the_parameters():
+    """As the last it leaves nothing to improve; above, it constrains nothing."""
+    x = jnp.array([0.5, 1.5])
+    last = ordered_gradient(lambda x: [x @ x, 7.0], [9.0], method="exact")
+    gradient, state = updated(last, x)
+    assert not gradient.any()
+    assert state.direction.reason == Reason.ZERO_GRADIENT
+    above = ordered_gradient(lambda x: [jnp.float64(7.0), x @ x], [9.0], method="exact")
+    gradient, _ = updated(above, x)
+    np.testing.assert_allclose(gradient, 2 * x, rtol=1e-6)
+
+
+def test_not_a_number_inside_jit_changes_nothing():
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    x = jnp.array([0.4, 0.7])
+    _, state = updated(descent, x)
+    for bad in (jnp.nan, jnp.inf):
+        gradient, after = updated(descent, x, bad, state=state)
+        assert not gradient.any()
+        assert after.direction.reason == Reason.NOT_FINITE
+        jax.tree.map(np.testing.assert_array_equal, after.losses, state.losses)
+
+
+def test_not_a_number_is_refused_where_it_is_seen():
+    descent = ordered_gradient(distances, {"origin": 1.0, "right": 4.0, "up": None})
+    x = jnp.array([0.4, 0.7])
+    with pytest.raises(ValueError, match=r"losses: origin is NaN or infinite"):
+        descent.update(x, descent.init(x), jnp.nan)
+
+
+def test_wrong_number_of_bounds():
+    descent = ordered_gradient(distances, [1.0])
+    x = jnp.array([0.4, 0.7])
+    with pytest.raises(ValueError, match=r"losses: the order has 2 losses .* got shape \(3,\)"):
+        descent.update(x, descent.init(x))
+
+
+@pytest.mark.parametrize("params", [{}, None, jnp.arange(3), {"name": "net"}, jnp.zeros(0)])
+def test_nothing_to_train(params):
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    with pytest.raises(ValueError, match=r"params: has no floating-point numbers"):
+        descent.init(params)
+    x = jnp.zeros(2)
+    with pytest.raises(ValueError, match=r"params: has no floating-point numbers"):
+        descent.update(params, descent.init(x))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"losses": 3.0}, "losses: expected a function"),
+        ({"order": "0.1"}, "order: expected an Order or a list of upper bounds"),
+        ({"order": 0.1}, "order: expected an Order or a list of upper bounds"),
+        ({"smoothing": 1.0}, "smoothing: must be at least 0 and below 1"),
+        ({"method": "newton"}, "method: expected one of"),
+        ({"delta": 2.0}, "delta: must be at least 0 and below"),
+    ],
+)
+def test_refusals(wrong, message):
+    given = {"losses": distances, "order": [1.0, 4.0], **wrong}
+    with pytest.raises(ValueError, match=message):
+        ordered_gradient(given.pop("losses"), given.pop("order"), **given)
+
+
+def test_the_state_is_a_pytree_of_arrays():
+    state = ordered_gradient(distances, [1.0, 4.0]).init(jnp.zeros(2))
+    assert isinstance(state, OrderedState)
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(state))
