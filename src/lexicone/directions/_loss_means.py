@@ -28,6 +28,9 @@ __all__ = [
 ]
 
 
+_PRECISION = 0.1  # a distance from a bound counts in full from this share of the bound on
+
+
 class LossMeans(NamedTuple):
     """What the losses of all batches say together."""
 
@@ -123,10 +126,18 @@ def choose_direction(
 ) -> Direction:
     """The weights for the K gradients of the losses, from their inner products. Descend along ``Σ wᵢ gᵢ``.
 
-    Where a loss is NaN or infinite no direction is found.
+    Where a loss is NaN or infinite no direction is found. The flow's scale of a bound, unless it is given, is the
+    deviation of its loss, or a tenth of the bound (of the running mean, if that is larger).
     """
     xp = namespace(gram, losses)
     known = xp.all(xp.isfinite(losses))
     values = xp.where(known, -means.mean, math.nan)
     limits = as_floats(xp, "order", _limits(settings.order), like=values)
-    return find_direction(gram, values, limits, **settings.options)
+    options = settings.options
+    if options["method"] == "flow" and "spread" not in options:
+        size = xp.maximum(
+            xp.abs(means.mean[:-1]), xp.where(xp.isfinite(limits), xp.abs(limits), 0.0)
+        )
+        deviation = xp.sqrt(means.variance[:-1])
+        options = {**options, "spread": xp.maximum(deviation, _PRECISION * size)}
+    return find_direction(gram, values, limits, **options)
