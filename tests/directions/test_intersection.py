@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 
 from lexicone import find_direction, project_cone
@@ -87,11 +86,6 @@ def test_one_pass_misses_directions_that_exist():
         missed.append(np.mean(~passed[true]))
     assert 0.1 < missed[0] < 0.35
     assert missed[0] < missed[1] < missed[2]
-
-
-def test_too_many_objectives():
-    with pytest.raises(ValueError, match=r"method: .* K ≤ 16"):
-        improve_last(np.eye(17), 0.1)
 
 
 @given(gradient_matrices(), DELTAS)

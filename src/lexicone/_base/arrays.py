@@ -1,11 +1,12 @@
 """What the NumPy, JAX and PyTorch sides of the code share: one namespace, checks that jit survives."""
 
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
-__all__ = ["as_floats", "is_true", "namespace", "plain"]
+__all__ = ["as_floats", "is_true", "namespace", "plain", "repeat_until_done", "without_derivative"]
 
 _NUMPY = array_api_compat.array_namespace(np.zeros(()))
 
@@ -47,6 +48,36 @@ def is_true(flag: Any) -> bool:
         return bool(flag)
     except (TypeError, RuntimeError):
         return False
+
+
+def repeat_until_done(
+    step: Callable[[Any], Any], state: Any, done: Callable[[Any], Any], limit: int
+) -> Any:
+    """``step`` at most ``limit`` times, until ``done(state)`` is true everywhere; ``state`` is a tuple of arrays.
+
+    In JAX one compiled loop, elsewhere a loop of Python's.
+    """
+    if array_api_compat.is_jax_array(state[0]):
+        import jax
+
+        def more(counted: Any) -> Any:
+            return (counted[0] < limit) & ~done(counted[1]).all()
+
+        return jax.lax.while_loop(more, lambda c: (c[0] + 1, step(c[1])), (0, state))[1]
+    for _ in range(limit):
+        if is_true(done(state).all()):
+            break
+        state = step(state)
+    return state
+
+
+def without_derivative(array: Any) -> Any:
+    """The same numbers, of which automatic differentiation knows nothing."""
+    if array_api_compat.is_jax_array(array):
+        import jax
+
+        return jax.lax.stop_gradient(array)
+    return array.detach() if array_api_compat.is_torch_array(array) else array
 
 
 def plain(array: Any) -> Any:

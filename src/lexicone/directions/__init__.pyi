@@ -1,4 +1,5 @@
 from ._cone import (
+    Certificate as Certificate,
     project_cone as project_cone,
 )
 from ._find_direction import (

@@ -5,7 +5,7 @@ branches on data and serves NumPy, JAX (jit, vmap, grad) and PyTorch.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxtyping import Float
 
@@ -13,6 +13,9 @@ from lexicone._base.arrays import as_floats, namespace
 from lexicone.directions._checks import check_delta, check_finite, common_shape, safe_sqrt
 
 __all__ = [
+    "Certificate",
+    "certify",
+    "inner_products",
     "pivot_or_not",
     "project_cone",
     "project_in_turn",
@@ -20,6 +23,17 @@ __all__ = [
     "tolerances",
     "unit_vector",
 ]
+
+
+class Certificate(NamedTuple):
+    """How long the projection of the unit gradient onto the cones is: 0 where no direction lies in all of them."""
+
+    primal: Float[Any, "*batch"]
+    """The length that was reached."""
+    dual: Float[Any, "*batch"]
+    """No direction reaches more: ``‖ĝ + Σ λ_j â_j‖ − Σ sinΔ_j·λ_j`` for multipliers λ ≥ 0."""
+    difference: Float[Any, "*batch"]
+    """Of the two: rounding, unless a search was cut short."""
 
 
 def project_cone(g: Any, axis: Any, delta: Any) -> Float[Any, "*batch n"]:
@@ -93,7 +107,7 @@ def project_in_turn(
 
 def project_onto_all(
     xp: Any, cosines: Any, sin: Any, constrains: Any, current: Any
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any, Certificate]:
     """The true projection onto the intersection of the cones, in finitely many operations.
 
     On the unit sphere the cones are half-spaces, so ``P(g) = ⟨g,u⟩u`` where ``u`` solves
@@ -111,17 +125,7 @@ def project_onto_all(
     """
     tiny, tolerance = tolerances(xp, cosines)
     batch, m = sin.shape[:-1], sin.shape[-1] - 1
-    unit_g = xp.sum(xp.where(current[..., None, :], cosines, 0.0), axis=-1)[..., :m]
-    free = ~constrains[..., :m]
-    apart = free[..., :, None] | free[..., None, :]
-    eye = xp.broadcast_to(xp.eye(m, dtype=cosines.dtype), (*batch, m, m))
-    axes = xp.where(apart | (eye > 0), eye, cosines[..., :m, :m])
-    right = xp.stack([unit_g, sin[..., :m]], axis=-1)
-    right = xp.where(free[..., None], 0.0, right)
-    corner = xp.broadcast_to(xp.eye(2, dtype=cosines.dtype), (*batch, 2, 2))
-    table = xp.concat([axes, right], axis=-1)
-    below = xp.concat([xp.matrix_transpose(right), corner], axis=-1)
-    table = xp.concat([table, below], axis=-2)[..., None]  # […, m+2, m+2, sets]
+    table = inner_products(xp, cosines, sin, constrains, current)[..., None]  # […, m+2, m+2, sets]
     usable = table[..., 0, 0, :] == table[..., 0, 0, :]
 
     for k in range(m):
@@ -152,7 +156,42 @@ def project_onto_all(
     length = xp.sum(xp.where(chosen, value, 0.0), axis=-1)
     own = xp.sum(xp.where(current, sin, 0.0), axis=-1)
     exists = xp.min(violation, axis=-1) <= math.sqrt(tiny)
-    return weights, exists & (length >= own - tolerance) & (length > math.sqrt(tiny))
+    proof = certify(xp, cosines, sin, constrains, current, weights, exists)
+    return weights, exists & (length >= own - tolerance) & (length > math.sqrt(tiny)), proof
+
+
+def certify(
+    xp: Any, cosines: Any, sin: Any, constrains: Any, current: Any, weights: Any, exists: Any
+) -> Certificate:
+    """Primal and dual from the weights of unit gradients, in which the multipliers are; 0 where nothing exists."""
+    kept = xp.where(constrains & (weights > 0), weights, 0.0)
+    scale = xp.sum(xp.where(current, weights, 0.0), axis=-1)
+    exists = exists & (scale > 0)
+    scale = xp.where(exists, scale, 1.0)
+    along = xp.sum(cosines * weights[..., None, :], axis=-1)
+    norm = safe_sqrt(xp, xp.sum(along * weights, axis=-1))
+    primal = xp.sum(xp.where(current, along, 0.0), axis=-1) / xp.where(norm > 0, norm, 1.0)
+    whole = kept + xp.where(current, weights, 0.0)
+    square = xp.sum(whole * xp.sum(cosines * whole[..., None, :], axis=-1), axis=-1)
+    dual = (safe_sqrt(xp, square) - xp.sum(sin * kept, axis=-1)) / scale
+    primal, dual = (xp.where(exists & (a > 0), a, 0.0) for a in (primal, dual))
+    return Certificate(primal, dual, xp.abs(dual - primal))
+
+
+def inner_products(xp: Any, cosines: Any, sin: Any, constrains: Any, current: Any) -> Any:
+    """Those of (a₁…a_m, g, e), ``[…,m+2,m+2]``; a cone that does not constrain is at right angles to all others."""
+    batch, m = sin.shape[:-1], sin.shape[-1] - 1
+    unit_g = xp.sum(xp.where(current[..., None, :], cosines, 0.0), axis=-1)[..., :m]
+    free = ~constrains[..., :m]
+    apart = free[..., :, None] | free[..., None, :]
+    eye = xp.broadcast_to(xp.eye(m, dtype=cosines.dtype), (*batch, m, m))
+    axes = xp.where(apart | (eye > 0), eye, cosines[..., :m, :m])
+    right = xp.stack([unit_g, sin[..., :m]], axis=-1)
+    right = xp.where(free[..., None], 0.0, right)
+    corner = xp.broadcast_to(xp.eye(2, dtype=cosines.dtype), (*batch, 2, 2))
+    above = xp.concat([axes, right], axis=-1)
+    below = xp.concat([xp.matrix_transpose(right), corner], axis=-1)
+    return xp.concat([above, below], axis=-2)
 
 
 def pivot_or_not(xp: Any, table: Any, usable: Any, k: int, tiny: float) -> tuple[Any, Any]:

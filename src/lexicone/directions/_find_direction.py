@@ -14,7 +14,13 @@ from jaxtyping import Bool, Float, Int
 from lexicone._base.arrays import namespace
 from lexicone._base.checks import check_kind
 from lexicone.directions._checks import check_flow, check_problem, diagonal, safe_sqrt
-from lexicone.directions._cone import project_in_turn, project_onto_all, tolerances
+from lexicone.directions._cone import (
+    Certificate,
+    project_in_turn,
+    project_onto_all,
+    tolerances,
+)
+from lexicone.directions._cone_many import project_onto_many
 from lexicone.directions._flow import flow_multipliers, flow_rates
 
 __all__ = ["DEFAULT_DELTA", "Direction", "DirectionMethod", "Reason", "find_direction"]
@@ -27,9 +33,8 @@ DEFAULT_DELTA = math.pi / 90
 DEFAULT_PRICES = 10.0
 """How many times harder than the last objective a threshold of the flow may pull."""
 
-_EXACT_LIMIT = (
-    16  # objectives; `exact` looks at 2^(K−1) sets of touching cones, `flow` at half as many
-)
+_FEW = 8  # objectives up to which looking at all 2^(K−1) sets of touching cones is faster than a search
+_FLOW_LIMIT = 16  # objectives; `flow` looks at 2^(K−2) sets
 
 
 class Reason(IntEnum):
@@ -41,7 +46,7 @@ class Reason(IntEnum):
     STATIONARY = 2
     """No direction lies within π/2−Δ of all gradients: the point is Δ-Pareto-stationary."""
     MISSED = 3
-    """One pass over the cones ended outside of one; a direction may exist (`method="exact"` knows)."""
+    """One pass over the cones ended outside of one, or a search was cut short; a direction may exist."""
     NOT_FINITE = 4
     """The Gram matrix or the values contain NaN or infinity."""
 
@@ -56,6 +61,8 @@ class Direction(NamedTuple):
     found: Bool[Any, "*batch"]
     reason: Int[Any, "*batch"]
     """A `Reason`."""
+    certificate: Certificate | None = None
+    """With ``method="exact"``, the proof."""
 
 
 def find_direction(
@@ -83,10 +90,10 @@ def find_direction(
         buffer: b ≥ 0: a number, or one per threshold ``[…,K−1]``.
         method: ``"sequential"`` projects onto one cone after the other, as the paper does, and then checks all
             of them and the gradient itself. ``"exact"`` projects onto the *intersection* of the cones, and
-            finds a direction whenever one exists. ``"halfspace"`` is sequential with Δ=0, the projection of
-            Uchibe & Doya (2008) in order of importance. ``"flow"`` has no cones and no switch: each threshold
-            asks for a rate, and the direction nearest to the last gradient that grants them, the most important
-            first, is taken. What is above serves the cones, what is below the flow.
+            finds a direction whenever one exists, with a proof. ``"halfspace"`` is sequential with Δ=0, the
+            projection of Uchibe & Doya (2008) in order of importance. ``"flow"`` has no cones and no switch: each
+            threshold asks for a rate, and the direction nearest to the last gradient that grants them, the most
+            important first, is taken. What is above serves the cones, what is below the flow.
         spread: σ ≥ 0, on which scale values count: the deviation of returns, or what a step can change. A number,
             or one per threshold ``[…,K−1]``, as are the next three.
         margin: how many σ above its threshold an objective is to be held.
@@ -111,36 +118,45 @@ def find_direction(
             for a, kept in ((gram, 2), (values, 1), (thresholds, 1))
         )
     size = values.shape[-1]
-    if method in ("exact", "flow") and size > _EXACT_LIMIT:
+    if method == "flow" and size > _FLOW_LIMIT:
         raise ValueError(
-            f'method: "{method}" looks at all sets of objectives and serves K ≤ {_EXACT_LIMIT}; '
-            f'got K={size}, use "sequential"'
+            f'method: "flow" looks at all sets of objectives and serves K ≤ {_FLOW_LIMIT}; '
+            f'got K={size}, use "exact"'
         )
     squares = diagonal(xp, gram)
     norms = safe_sqrt(xp, squares)
     inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
     cosines = gram * inverse[..., :, None] * inverse[..., None, :]
 
+    proof = None
     if asked is not None:
         weights, found, objective = _flow(xp, cosines, norms, values, thresholds, *asked)
     else:
         slack = slack if active_constraints else None
         sin = xp.zeros_like(sin) if method == "halfspace" else sin
-        project = project_onto_all if method == "exact" else project_in_turn
         objective, constrains = _current(xp, norms, values, thresholds, slack)
-        weights, found = project(xp, cosines, sin, constrains, _marks(xp, objective, size))
+        cones = (xp, cosines, sin, constrains, _marks(xp, objective, size))
+        if method == "exact":
+            project = project_onto_all if size <= _FEW else project_onto_many
+            weights, found, proof = project(*cones)
+        else:
+            weights, found = project_in_turn(*cones)
 
     length = xp.sum(xp.where(_marks(xp, objective, size), norms, 0.0), axis=-1)
     finite = xp.all(xp.all(xp.isfinite(gram), axis=-1), axis=-1) & ~xp.any(
         xp.isnan(values), axis=-1
     )
-    lost = Reason.STATIONARY if method in ("exact", "flow") else Reason.MISSED
+    lost = Reason.STATIONARY if method == "flow" else Reason.MISSED
     reason = xp.where(found, int(Reason.FOUND), int(lost))
+    if proof is not None:
+        own = xp.sum(xp.where(_marks(xp, objective, size), sin, 0.0), axis=-1)
+        proved = proof.dual <= own + 2 * math.sqrt(tolerances(xp, cosines)[0])
+        reason = xp.where(~found & proved, int(Reason.STATIONARY), reason)
     reason = xp.where(length > 0, reason, int(Reason.ZERO_GRADIENT))
     reason = xp.where(finite, reason, int(Reason.NOT_FINITE))
     found = reason == int(Reason.FOUND)
     weights = xp.where(found[..., None], weights * inverse * length[..., None], 0.0)
-    return Direction(weights, objective, found, reason)
+    return Direction(weights, objective, found, reason, proof)
 
 
 def _marks(xp: Any, objective: Any, size: int) -> Any:

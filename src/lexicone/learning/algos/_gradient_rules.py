@@ -12,8 +12,10 @@
 Learners hand in gradients of advantages that have deviation 1 in every objective: weights count in that unit.
 """
 
+from functools import partial
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -89,7 +91,7 @@ def _cone(
         method=learner.method,
     )
     use = (direction.reason != int(Reason.FOUND)) & finer.found
-    return Direction(*(jnp.where(use, b, a) for a, b in zip(direction, finer, strict=True)))
+    return jax.tree.map(partial(jnp.where, use), finer, direction)
 
 
 def start_multipliers(objectives: int, dtype: Any) -> Float[Array, " thresholds"]:
