@@ -58,9 +58,8 @@ def start(seed: int) -> np.ndarray:
 
 
 def by_maximize(x: np.ndarray) -> np.ndarray:
-    """Lexicone's own: safe steps along exact directions."""
-    options = {"method": "exact", "step": "safe", "active_constraints": True}
-    return np.asarray(lx.maximize(figures, x, ORDER, step_size=0.05, max_steps=3000, **options).x)
+    """Lexicone's own: safe steps along the flow."""
+    return np.asarray(lx.maximize(figures, x, ORDER, method="flow", step="safe", max_steps=1000).x)
 
 
 def by_scipy(method: str, x: np.ndarray) -> np.ndarray:
@@ -71,14 +70,17 @@ def by_scipy(method: str, x: np.ndarray) -> np.ndarray:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return minimize(
-            lambda x: -float(VALUES(x)[2]),
-            x,
-            jac=lambda x: -np.asarray(SLOPES(x))[2],
-            method=method,
-            constraints=[limited],
-            options={"maxiter": 1000},
-        ).x
+        try:
+            return minimize(
+                lambda x: -float(VALUES(x)[2]),
+                x,
+                jac=lambda x: -np.asarray(SLOPES(x))[2],
+                method=method,
+                constraints=[limited],
+                options={"maxiter": 1000},
+            ).x
+        except ValueError:  # NaN inside
+            return np.full(7, np.nan)
 
 
 def run(starts: int = 100) -> dict[str, Any]:

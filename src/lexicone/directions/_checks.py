@@ -65,27 +65,30 @@ def check_problem(
 
 
 def check_flow(
-    xp: Any, values: Any, spread: Any, margin: Any, rate: Any, prices: Any
-) -> tuple[Any, Any, Any, Any]:
+    xp: Any, values: Any, spread: Any, margin: Any, rate: Any, prices: Any, fastest: Any
+) -> tuple[Any, Any, Any, Any, Any]:
     """What `find_direction` asks of the flow's numbers: one per threshold, on common leading axes."""
     numbers = {
         name: as_floats(xp, name, number, like=values)
         for name, number in zip(
-            ("spread", "margin", "rate", "prices"), (spread, margin, rate, prices), strict=True
+            ("spread", "margin", "rate", "prices", "fastest"),
+            (spread, margin, rate, prices, fastest),
+            strict=True,
         )
     }
-    check_finite(xp, **{name: a for name, a in numbers.items() if name != "prices"})
+    unbounded = ("prices", "fastest")
+    check_finite(xp, **{name: a for name, a in numbers.items() if name not in unbounded})
     if is_true(xp.any(numbers["spread"] < 0)):
         raise ValueError(f"spread: must be at least 0, got {spread}")
-    for name in ("rate", "prices"):
+    for name in ("rate", *unbounded):
         if is_true(xp.any(~(numbers[name] > 0))):
             raise ValueError(f"{name}: must be positive, got {numbers[name]}")
     batch = common_shape(values.shape[:-1], *(a.shape[:-1] for a in numbers.values()))
     shape = (*batch, values.shape[-1] - 1)
-    spread, margin, rate, prices = (
+    spread, margin, rate, prices, fastest = (
         per_objective(xp, name, a, shape) for name, a in numbers.items()
     )
-    return spread, margin, rate, prices
+    return spread, margin, rate, prices, fastest
 
 
 def check_gram(xp: Any, gram: Any) -> Any:

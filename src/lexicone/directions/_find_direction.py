@@ -78,6 +78,7 @@ def find_direction(
     margin: Any = 0.0,
     rate: Any = 1.0,
     prices: Any = DEFAULT_PRICES,
+    fastest: Any = 1.0,
 ) -> Direction:
     """FindDirection, the paper's Algorithm: improve the first objective below its threshold, keep those above it.
 
@@ -95,23 +96,24 @@ def find_direction(
             threshold asks for a rate, and the direction nearest to the last gradient that grants them, the most
             important first, is taken. What is above serves the cones, what is below the flow.
         spread: σ ≥ 0, on which scale values count: the deviation of returns, or what a step can change. A number,
-            or one per threshold ``[…,K−1]``, as are the next three.
+            or one per threshold ``[…,K−1]``, as are the next four.
         margin: how many σ above its threshold an objective is to be held.
-        rate: κ > 0. Unit gradients are to rise by ``c_j = clip(κ((τ_j − F_j)/σ_j + margin), −1, 1)`` along a
+        rate: κ > 0. Unit gradients are to rise by ``c_j = clip(κ((τ_j − F_j)/σ_j + margin), −1, fastest)`` along a
             direction of length 1, or may fall so much.
         prices: M > 0: how many times harder than the last objective a threshold may pull; ∞ for as hard as it takes.
+        fastest: the largest rate that is asked for. More than 1 where gradients are noisy and promise too much.
 
     A zero gradient constrains nothing. Where no direction is found all weights are 0, and `Direction.reason`
     says why. Maximisation: for losses, negate the result, not the Gram matrix.
     """
     check_kind("method", method, get_args(DirectionMethod))
-    xp = namespace(gram, values, thresholds, delta, buffer, spread, margin, rate, prices)
+    xp = namespace(gram, values, thresholds, delta, buffer, spread, margin, rate, prices, fastest)
     gram, values, thresholds, sin, slack = check_problem(
         xp, gram, values, thresholds, delta, buffer
     )
     asked = None
     if method == "flow":
-        asked = check_flow(xp, values, spread, margin, rate, prices)
+        asked = check_flow(xp, values, spread, margin, rate, prices, fastest)
         batch = asked[0].shape[:-1]
         gram, values, thresholds = (
             xp.broadcast_to(a, batch + a.shape[a.ndim - kept :])
@@ -199,9 +201,10 @@ def _flow(
     margin: Any,
     rate: Any,
     prices: Any,
+    fastest: Any,
 ) -> tuple[Any, Any, Any]:
     """Weights of unit gradients, whether they make a direction, and the first objective that is asked to rise."""
-    rates, asks = flow_rates(xp, values, thresholds, spread, margin, rate)
+    rates, asks = flow_rates(xp, values, thresholds, spread, margin, rate, fastest)
     asks = asks & (norms[..., :-1] > 0)
     multipliers = flow_multipliers(xp, cosines, rates, prices, asks)
     last = xp.ones_like(norms[..., -1:])

@@ -22,9 +22,9 @@ __all__ = ["flow_multipliers", "flow_rates"]
 
 
 def flow_rates(
-    xp: Any, values: Any, thresholds: Any, spread: Any, margin: Any, rate: Any
+    xp: Any, values: Any, thresholds: Any, spread: Any, margin: Any, rate: Any, fastest: Any
 ) -> tuple[Any, Any]:
-    """``c_j = clip(κ·((τ_j − F_j)/σ_j + margin), −1, 1)``, and whether threshold j asks for anything: not if it is −∞.
+    """``c_j = clip(κ·((τ_j − F_j)/σ_j + margin), −1, fastest)``, and whether threshold j asks at all: not if it is −∞.
 
     Where σ_j = 0 (no noise) any shortfall asks for 1, any room gives −1.
     """
@@ -33,7 +33,8 @@ def flow_rates(
     noisy = spread > 0
     without = xp.sign(missing) * (2.0 / rate + xp.abs(margin))  # more than enough for 1 or −1
     relative = xp.where(noisy, missing / xp.where(noisy, spread, 1.0), without)
-    return xp.clip(rate * (relative + margin), -1.0, 1.0), asks
+    asked = rate * (relative + margin)
+    return xp.minimum(xp.clip(asked, -1.0, math.inf), fastest), asks
 
 
 def flow_multipliers(xp: Any, cosines: Any, rates: Any, prices: Any, constrains: Any) -> Any:

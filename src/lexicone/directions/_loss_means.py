@@ -2,7 +2,8 @@
 
 Losses are *minimised* and their thresholds are upper bounds, so that with ``F = −loss`` and ``τ = −bound`` all is as
 everywhere else, where larger is better. One minibatch says too little, so each loss is followed by its running mean and
-deviation. Serves JAX (jit, vmap), PyTorch and NumPy.
+deviation. Its gradient promises too much, because most of its length is noise: a loss would settle above its bound, so
+what it stays above is added up and asked for as well. Serves JAX (jit, vmap), PyTorch and NumPy.
 """
 
 import math
@@ -14,6 +15,7 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import as_floats, is_true, namespace
 from lexicone._base.checks import check_range
+from lexicone.directions._checks import diagonal, safe_sqrt
 from lexicone.directions._find_direction import Direction, find_direction
 from lexicone.order import Order
 
@@ -28,7 +30,9 @@ __all__ = [
 ]
 
 
-_PRECISION = 0.1  # a distance from a bound counts in full from this share of the bound on
+_PRECISION = 0.1  # the scale of a distance from a bound, as a share of the bound
+_CORRECTION = 0.02  # by how much of a distance, in each batch, the bound is lowered or raised again
+_NEAR = 10.0  # scales; farther away than this a loss says nothing about where it settles
 
 
 class LossMeans(NamedTuple):
@@ -40,6 +44,8 @@ class LossMeans(NamedTuple):
     """Running squares of the distance between a batch's losses and the means before it."""
     weight: Float[Any, ""]
     """How much of the memory has been filled, from 0 to 1."""
+    shift: Float[Any, " K-1"]
+    """How far below its bound the flow aims, because a loss has stayed above it; in scales of the bound."""
 
 
 class LossSettings(NamedTuple):
@@ -90,7 +96,7 @@ def start_means(like: Any, settings: LossSettings) -> LossMeans:
     """Before the first batch, in the dtype and on the device of ``like``."""
     xp = namespace(like)
     zeros = as_floats(xp, "losses", [0.0] * len(settings.order), like=like)
-    return LossMeans(zeros, zeros, as_floats(xp, "losses", 0.0, like=like))
+    return LossMeans(zeros, zeros, as_floats(xp, "losses", 0.0, like=like), zeros[1:])
 
 
 def note_losses(before: LossMeans, losses: Float[Any, " K"], settings: LossSettings) -> LossMeans:
@@ -107,11 +113,24 @@ def note_losses(before: LossMeans, losses: Float[Any, " K"], settings: LossSetti
     first = before.weight == 0
     mean = xp.where(first, xp.where(finite, losses, before.mean), before.mean + share * away)
     variance = (1.0 - share) * (before.variance + share * away * away)
-    return LossMeans(
-        mean,
-        xp.where(finite, variance, before.variance),
-        xp.where(finite, weight, before.weight),
-    )
+    variance = xp.where(finite, variance, before.variance)
+    limits = as_floats(xp, "order", _limits(settings.order), like=losses)
+    limited = xp.isfinite(limits) & finite
+    over = limits + xp.where(limited, mean[:-1], 0.0)
+    scale = _scales(xp, mean, variance, limits, settings)
+    over = xp.where(limited & (scale > 0), over / xp.where(scale > 0, scale, 1.0), 0.0)
+    step = xp.where(over < _NEAR, xp.clip(over, -1.0, 1.0), 0.0)
+    shift = xp.clip(before.shift + _CORRECTION * step, 0.0, _NEAR)
+    return LossMeans(mean, variance, xp.where(finite, weight, before.weight), shift)
+
+
+def _scales(xp: Any, mean: Any, variance: Any, limits: Any, settings: LossSettings) -> Any:
+    """On which scale a distance from a bound counts, ``[K−1]``: the flow's spread."""
+    if "spread" in settings.options:
+        return as_floats(xp, "spread", settings.options["spread"], like=limits) + 0.0 * mean[:-1]
+    given = xp.isfinite(limits) & (limits != 0)
+    size = xp.abs(xp.where(given, limits, mean[:-1]))
+    return xp.maximum(xp.sqrt(variance[:-1]), _PRECISION * size)
 
 
 def losses_met(means: LossMeans, settings: LossSettings) -> Bool[Any, " thresholds"]:
@@ -127,17 +146,20 @@ def choose_direction(
     """The weights for the K gradients of the losses, from their inner products. Descend along ``Σ wᵢ gᵢ``.
 
     Where a loss is NaN or infinite no direction is found. The flow's scale of a bound, unless it is given, is the
-    deviation of its loss, or a tenth of the bound (of the running mean, if that is larger).
+    deviation of its loss, or a tenth of the bound (of the running mean, where the bound is 0).
     """
     xp = namespace(gram, losses)
     known = xp.all(xp.isfinite(losses))
     values = xp.where(known, -means.mean, math.nan)
     limits = as_floats(xp, "order", _limits(settings.order), like=values)
-    options = settings.options
-    if options["method"] == "flow" and "spread" not in options:
-        size = xp.maximum(
-            xp.abs(means.mean[:-1]), xp.where(xp.isfinite(limits), xp.abs(limits), 0.0)
-        )
-        deviation = xp.sqrt(means.variance[:-1])
-        options = {**options, "spread": xp.maximum(deviation, _PRECISION * size)}
-    return find_direction(gram, values, limits, **options)
+    if settings.options["method"] != "flow":
+        return find_direction(gram, values, limits, **settings.options)
+    spread = _scales(xp, means.mean, means.variance, limits, settings)
+    margin = as_floats(xp, "margin", settings.options.get("margin", 0.0), like=values) + means.shift
+    options = {"fastest": math.inf, **settings.options, "spread": spread, "margin": margin}
+    found = find_direction(gram, values, limits, **options)
+    # No longer than any loss alone would move the parameters, however hard a bound pulls.
+    lengths = safe_sqrt(xp, diagonal(xp, gram))
+    own = xp.sum(xp.where(xp.arange(lengths.shape[0]) == found.objective, lengths, 0.0))
+    pull = xp.max(found.weights * lengths) / xp.where(own > 0, own, 1.0)
+    return found._replace(weights=found.weights / xp.where(pull > 1, pull, 1.0))

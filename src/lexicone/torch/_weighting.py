@@ -56,6 +56,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
     mean: Tensor
     variance: Tensor
     weight: Tensor
+    shift: Tensor
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
     @property
     def losses(self) -> LossMeans:
         """Running means of the losses, and their deviations."""
-        return LossMeans(self.mean, self.variance, self.weight)
+        return LossMeans(self.mean, self.variance, self.weight, self.shift)
 
     @property
     def met(self) -> Tensor:
@@ -89,12 +90,15 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
         check_losses(self.settings, losses)
         wide = losses.to(torch.promote_types(losses.dtype, torch.float32))
         before = LossMeans(*(each.to(wide) for each in self.losses))
-        self.mean, self.variance, self.weight = note_losses(before, wide, self.settings)
+        self._keep(note_losses(before, wide, self.settings))
         return self
+
+    def _keep(self, losses: LossMeans) -> None:
+        self.mean, self.variance, self.weight, self.shift = losses
 
     def reset(self) -> None:
         """Forget all losses."""
-        self.mean, self.variance, self.weight = start_means(self.mean, self.settings)
+        self._keep(start_means(self.mean, self.settings))
         self.direction = None
 
     @torch.no_grad()
