@@ -4,12 +4,13 @@
 
 For K=6 gradients of n=10⁶ float32 parameters: the time of Gram matrix + direction + combination, divided by the time
 of two plain passes over the same K×n memory (a row-wise sum each), in JAX and in PyTorch; and divided into the
-time of TorchJD's UPGrad and PCGrad on the same matrix. Then the K×K part alone, compiled, 10 problems at once. All
-in one run on the same machine; the table prints ratios, and `--json FILE` keeps them.
+time of TorchJD's UPGrad and PCGrad on the same matrix. Then the K×K part alone, compiled: 10 problems at once, and one
+of many objectives. All in one run on the same machine; the table prints ratios, and `--json FILE` keeps them.
 """
 
 import argparse
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -72,12 +73,14 @@ def torch_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
         import torch
     except ImportError:
         return {}
+    from lexicone.torch._losses import gram as torch_gram
+
     gradients = torch.from_numpy(matrix)
     values, thresholds = torch.zeros(OBJECTIVES), torch.zeros(OBJECTIVES - 1)
 
     def step(method: Any) -> Any:
         weights = find_direction(
-            gradients @ gradients.T, values, thresholds, delta=DELTA, method=method
+            torch_gram(gradients), values, thresholds, delta=DELTA, method=method
         ).weights
         return weights @ gradients
 
@@ -124,6 +127,21 @@ def small_contestants(rows: np.ndarray) -> dict[str, Callable[[], Any]]:
     return {"K×K, sequential": find("sequential"), "K×K, exact": find("exact")}
 
 
+def many_contestants(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
+    """One problem of many objectives, whose search takes about K/2 changes of the set of touching cones."""
+
+    def find(size: int) -> Callable[[], Any]:
+        rows = jnp.asarray(rng.normal(size=(size, 4 * size)).astype(np.float32))
+        zeros = jnp.zeros(size)
+        compiled = jax.jit(
+            lambda gram: find_direction(gram, zeros, zeros[1:], delta=DELTA, method="exact")
+        )
+        products = rows @ rows.T
+        return lambda: jax.block_until_ready(compiled(products))
+
+    return {f"one of K={size}, exact": find(size) for size in (16, 64, 128)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -137,6 +155,7 @@ def main() -> None:
     rows = rng.normal(size=(PROBLEMS, OBJECTIVES, 50)).astype(np.float32)
     small = timed(small_contestants(rows), options.rounds)
     small = {name: each / CALLS for name, each in small.items()}
+    small |= timed(many_contestants(rng), options.rounds)
     # One library after the other: their thread pools would slow each other down.
     seconds = timed(jax_contestants(matrix), options.rounds)
     seconds |= timed(torch_contestants(matrix), options.rounds) | small
@@ -159,7 +178,13 @@ def main() -> None:
         )
     Console().print(table)
     if options.json:
-        options.json.write_text(json.dumps({"seconds": seconds, "ratios": ratios}, indent=2) + "\n")
+        kept = {
+            "load": os.getloadavg(),
+            "cores": os.cpu_count(),
+            "seconds": seconds,
+            "ratios": ratios,
+        }
+        options.json.write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":

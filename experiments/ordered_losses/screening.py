@@ -106,7 +106,7 @@ def best_sum(data: list[tuple[Tensor, Tensor]], steps: int, mixes: list[Any]) ->
     return fitted[order.argmax(np.array([-figures_of(w, *data[1]).numpy() for w in fitted]))]
 
 
-def run(splits: int = 30, steps: int = 400, mixes: list[Any] = WEIGHTS) -> dict[str, Any]:
+def run(splits: int = 30, steps: int = 600, mixes: list[Any] = WEIGHTS) -> dict[str, Any]:
     """For each method its figures on the test part of each split, and how often the bound holds."""
     methods = ("ordered", "ordered, margin", "weighted sum", "UPGrad", "PCGrad", "penalty")
     rows: dict[str, list[Any]] = {method: [] for method in methods}
@@ -132,7 +132,7 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=30)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)

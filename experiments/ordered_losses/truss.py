@@ -58,8 +58,9 @@ def start(seed: int) -> np.ndarray:
 
 
 def by_maximize(x: np.ndarray) -> np.ndarray:
-    """Lexicone's own: safe steps along the flow."""
-    return np.asarray(lx.maximize(figures, x, ORDER, method="flow", step="safe", max_steps=1000).x)
+    """Lexicone's own: safe steps along exact directions."""
+    options = {"method": "exact", "step": "safe", "active_constraints": True}
+    return np.asarray(lx.maximize(figures, x, ORDER, step_size=0.05, max_steps=3000, **options).x)
 
 
 def by_scipy(method: str, x: np.ndarray) -> np.ndarray:

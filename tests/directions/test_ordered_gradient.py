@@ -1,6 +1,7 @@
 """Ordered losses in JAX: minimised, with upper bounds, and running means that decide which bounds are met."""
 
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -68,10 +69,10 @@ def test_an_optimiser_goes_where_the_bounds_say(optimizer):
 def test_the_switch_of_the_paper_flaps_where_the_flow_holds_still():
     """Steps of a fixed length around the bound: the flow comes to rest at it, the switch goes back and forth."""
     far = {}
-    for method, options in (("flow", {}), ("exact", {"active_constraints": True})):
-        descent = ordered_gradient(
-            lambda x: distances(x)[:2], [1.0], smoothing=0.0, method=method, **options
-        )
+    settings: dict[str, Any] = {"flow": {}, "exact": {"active_constraints": True}}
+    for method, options in settings.items():
+        options |= {"method": method, "smoothing": 0.0}
+        descent = ordered_gradient(lambda x: distances(x)[:2], [1.0], **options)
         _, _, means = train(descent, jnp.array([0.3, 0.9]), 600, optax.sgd(0.02))
         far[method] = np.abs(means[-50:, 0] - 1.0).max()
     assert far["flow"] < 1e-3
@@ -146,11 +147,12 @@ def test_optax_accumulates_what_comes_out():
     every_second = optax.MultiSteps(optax.sgd(0.1), 2)
     x = jnp.array([0.4, 0.7])
     state, memory = descent.init(x), every_second.init(x)
-    directions = []
+    directions, updates = [], jnp.zeros(2)
     for shift in (0.0, 0.1):
         gradient, state = updated(descent, x, shift, state=state)
         directions.append(gradient)
-        updates, memory = every_second.update(gradient, memory, x)
+        moved, memory = every_second.update(gradient, memory, x)
+        updates = jnp.asarray(moved)
         if shift == 0.0:
             assert not updates.any()
     np.testing.assert_allclose(updates, -0.05 * sum(directions), rtol=1e-5)

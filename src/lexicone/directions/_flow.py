@@ -22,7 +22,7 @@ __all__ = ["flow_multipliers", "flow_rates"]
 
 
 def flow_rates(
-    xp: Any, values: Any, thresholds: Any, spread: Any, margin: Any, rate: Any, fastest: Any
+    xp: Any, values: Any, thresholds: Any, spread: Any, margin: Any, rate: Any, fastest: Any = 1.0
 ) -> tuple[Any, Any]:
     """``c_j = clip(κ·((τ_j − F_j)/σ_j + margin), −1, fastest)``, and whether threshold j asks at all: not if it is −∞.
 
@@ -34,7 +34,8 @@ def flow_rates(
     without = xp.sign(missing) * (2.0 / rate + xp.abs(margin))  # more than enough for 1 or −1
     relative = xp.where(noisy, missing / xp.where(noisy, spread, 1.0), without)
     asked = rate * (relative + margin)
-    return xp.minimum(xp.clip(asked, -1.0, math.inf), fastest), asks
+    asked = xp.where(asked > -1.0, asked, -1.0)
+    return xp.where(asked < fastest, asked, fastest), asks
 
 
 def flow_multipliers(xp: Any, cosines: Any, rates: Any, prices: Any, constrains: Any) -> Any:
