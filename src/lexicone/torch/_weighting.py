@@ -37,7 +37,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
 
     >>> weighting = OrderedWeighting([1.0])                         # an upper bound: losses are minimised
     >>> gradients = torch.tensor([[0.0, 4.0], [-4.0, 4.0]])
-    >>> weighting.observe(torch.tensor([0.5, 8.0]))(gradients @ gradients.T)
+    >>> weighting.observe(torch.tensor([0.5, 8.0]))(gradients @ gradients.T).round()
     tensor([0., 1.])
     >>> weighting.met
     tensor([True])
