@@ -14,7 +14,7 @@ from lexicone.exact._stages import Optimum
 from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
 from lexicone.models._evaluation import evaluate
-from lexicone.models._mdp import MDP, decision_states
+from lexicone.models._mdp import MDP, decision_states, first_actions
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate, StageProof
 
@@ -23,7 +23,8 @@ __all__ = ["Report", "reward_scale"]
 
 def reward_scale(mdp: MDP) -> Float[np.ndarray, " K"]:
     """The largest reward of each objective, up to its sign, that can come up; 1 if there is none."""
-    size = np.abs(mdp.expected_reward[decision_states(mdp)]).max(axis=(0, 1), initial=0.0)
+    rows = mdp.rows
+    size = np.abs(rows.expected_reward[decision_states(mdp)[rows.state]]).max(axis=0, initial=0.0)
     return np.where(size > 0, size, 1.0)
 
 
@@ -144,8 +145,7 @@ class Report:
 
     def ended(self, policies: Policies) -> Solution:
         """Every episode starts in a terminal state: there is nothing to decide."""
-        policy = np.zeros((self.mdp.num_states, self.mdp.num_actions))
-        policy[:, 0] = 1.0
+        policy = first_actions(self.mdp)
         values = np.zeros(len(self.order))
         return self._solution(
             status=Status.OPTIMAL,
@@ -173,9 +173,10 @@ class Report:
         return Certificate(tuple(stages))
 
     def policy_table(self, pairs: StateActions, shares: np.ndarray) -> np.ndarray:
-        """Probabilities of pairs as a policy ``[S,A]``; action 0 where nothing was decided."""
+        """Probabilities of pairs as a policy ``[S,A]``; the first action where nothing was decided."""
         policy = self._by_state(pairs, shares)
-        policy[policy.sum(axis=1) == 0, 0] = 1.0
+        undecided = policy.sum(axis=1) == 0
+        policy[undecided] = first_actions(self.mdp)[undecided]
         return policy / policy.sum(axis=1, keepdims=True)
 
     def _by_state(self, pairs: StateActions, numbers: np.ndarray) -> np.ndarray:

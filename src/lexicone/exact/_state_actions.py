@@ -167,25 +167,29 @@ def all_state_actions(
 
     Rewards are divided by ``scale``.
     """
-    states = np.flatnonzero(decision_states(mdp))
-    place = np.full(mdp.num_states, -1)
+    matters, rows = decision_states(mdp), mdp.rows
+    states = np.flatnonzero(matters)
+    place = np.full(mdp.num_states, -1, dtype=np.int32)
     place[states] = np.arange(len(states))
-    actions, width = mdp.num_actions, mdp.num_successors
-    target = place[mdp.next_state[states]].reshape(-1, width)
-    weight = gamma * mdp.probability[states].reshape(-1, width)
-    keep = (weight > 0) & (target >= 0)
-    ends = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+    choices = matters[rows.state]
+    entries = choices[rows.choice] & (place[rows.next_state] >= 0) & (rows.probability > 0)
+    number = np.cumsum(choices) - 1
+    count = np.bincount(number[rows.choice[entries]], minlength=choices.sum())
     table = sparse.csr_array(
-        (weight[keep], target[keep].astype(np.int32), ends.astype(np.int32)),
-        shape=(len(states) * actions, len(states)),
+        (
+            gamma * rows.probability[entries],
+            place[rows.next_state[entries]],
+            np.concatenate([[0], np.cumsum(count)]).astype(np.int32),
+        ),
+        shape=(len(count), len(states)),
     )
     table.sum_duplicates()
     return StateActions(
         states,
-        np.arange(len(states) + 1) * actions,
-        np.tile(np.arange(actions), len(states)),
+        np.concatenate([[0], np.cumsum(np.diff(rows.offsets)[states])]),
+        rows.action[choices].astype(np.int64),
         table,
-        mdp.expected_reward[states].reshape(len(states) * actions, mdp.num_objectives) / scale,
+        rows.expected_reward[choices] / scale,
         mdp.initial[states],
         gamma,
     )

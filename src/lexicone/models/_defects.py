@@ -15,6 +15,7 @@ def find_defects(
     reward: np.ndarray,
     initial: np.ndarray,
     terminal: np.ndarray,
+    available: np.ndarray,
     state_name: Callable[[int], str] = "state {}".format,
     action_name: Callable[[int], str] = "action {}".format,
 ) -> list[str]:
@@ -26,6 +27,7 @@ def find_defects(
         reward: ``[S,A,B,K]``, finite.
         initial: ``[S]``, at least 0; must sum to 1 up to `SUM_TOLERANCE`.
         terminal: ``[S]``; these states must loop on themselves and pay nothing.
+        available: ``[S,A]``; rows of other actions are 0. Every state needs one.
         state_name: how a message calls a state.
         action_name: how a message calls an action.
     """
@@ -61,10 +63,11 @@ def find_defects(
         report(name, table < 0, lambda *i, table=table: f"is {table[i]:.6g}, below 0")
     with np.errstate(invalid="ignore"):
         sums, start = probability.sum(axis=-1), initial.sum()
-    wrong = np.isfinite(sums) & (np.abs(sums - 1) > SUM_TOLERANCE)
+    wrong = available & np.isfinite(sums) & (np.abs(sums - 1) > SUM_TOLERANCE)
     report("probability", wrong, lambda s, a: f"sums to {sums[s, a]:.9g}, not 1")
     if np.isfinite(start) and abs(start - 1) > SUM_TOLERANCE:
         defects.append(f"initial: sums to {start:.9g}, not 1")
+    report("available", ~available.any(axis=1), lambda s: "has no action and is not terminal")
     possible = (probability > 0) & terminal[:, None, None]
     moves = possible & ~outside & (next_state != np.arange(states)[:, None, None])
     report(

@@ -59,7 +59,7 @@ def state_values(mdp: MDP, policy: Any, *, gamma: float = 1.0) -> Float[np.ndarr
 
 
 def _limit(mdp: MDP, gain: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    noise = _GAIN_TOLERANCE * np.abs(mdp.expected_reward).max(axis=(0, 1), initial=0.0)
+    noise = _GAIN_TOLERANCE * np.abs(mdp.rows.expected_reward).max(axis=0, initial=0.0)
     paid = np.abs(gain) > noise
     return np.where(paid, np.copysign(np.inf, gain), bias)
 

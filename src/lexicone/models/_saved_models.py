@@ -24,15 +24,15 @@ NAMES = ("state_names", "action_names", "objective_names")
 _LAYOUT = ("layout_rows", "layout_positions")
 
 
-def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
-    """Write a model's fields by their names. The file appears complete or not at all."""
+def write_fields(path: str | os.PathLike[str], model: Any) -> None:
+    """Write a model. The file appears complete or not at all."""
     arrays: dict[str, np.ndarray] = {}
     for name in TABLES:
-        arrays[name] = fields[name]
+        arrays[name] = getattr(model, name)
     for name in NAMES:
-        if fields[name] is not None:
-            arrays[name] = np.array(fields[name], dtype=np.str_)
-    layout = fields["layout"]
+        if getattr(model, name) is not None:
+            arrays[name] = np.array(getattr(model, name), dtype=np.str_)
+    layout = model.layout
     if layout is not None:
         arrays["layout_rows"] = np.array(layout.rows, dtype=np.str_)
         arrays["layout_positions"] = layout.positions
