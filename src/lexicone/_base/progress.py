@@ -1,5 +1,8 @@
 """One layout for all progress bars."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -12,7 +15,7 @@ from rich.progress import (
 
 from lexicone._base.console import make_console
 
-__all__ = ["progress_bars"]
+__all__ = ["counting", "progress_bars"]
 
 
 def progress_bars(
@@ -32,3 +35,14 @@ def progress_bars(
         transient=transient,
         refresh_per_second=refresh_per_second,
     )
+
+
+@contextmanager
+def counting(description: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
+    """``count(done, total)`` moves a bar whose total may grow; nothing if it is not ``shown``."""
+    if not shown:
+        yield lambda done, total: None
+        return
+    with progress_bars() as bars:
+        bar = bars.add_task(description, total=None)
+        yield lambda done, total: bars.update(bar, completed=done, total=total)

@@ -218,12 +218,14 @@ def _model(
     probability, reward = mdp.probability[state], paid.reward
     reward = np.where(probability[..., None] > 0, reward, 0.0)
     terminal, initial = mdp.terminal[state], np.zeros(len(state))
+    available = mdp.available[state]
     initial[start] = mdp.initial[mdp.initial > 0]
     names = _names(mdp, table, thresholds)
     if copies:
         state = np.concatenate([state, state[start]])
         following = np.concatenate([following, following[start]])
         probability = np.concatenate([probability, probability[start]])
+        available = np.concatenate([available, available[start]])
         at_start = reward[start] + paid.at_start[:, None, None, :]
         reward = np.concatenate([reward, at_start])
         terminal = np.concatenate([terminal, np.zeros(len(start), dtype=bool)])
@@ -236,6 +238,7 @@ def _model(
         reward=reward,
         initial=initial,
         terminal=terminal,
+        available=available,
         state_names=names,
         action_names=mdp.action_names,
         objective_names=objective_names,

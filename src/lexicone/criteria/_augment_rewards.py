@@ -228,6 +228,7 @@ def with_rewards(mdp: MDP, reward: Float[np.ndarray, "S A B R"]) -> MDP:
         reward=reward,
         initial=mdp.initial,
         terminal=mdp.terminal,
+        available=mdp.available,
     )
 
 

@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 from lexicone.models._environment import (
     Environment,
     EpisodeState,
+    action_bounds,
     draw_index,
     environment,
     reset,
@@ -37,6 +38,8 @@ __all__ = [
     "learn",
     "update",
 ]
+
+_NEVER = -1e9  # the logit of an action that is not available: its probability is 0 exactly
 
 
 class LagrangianRates(NamedTuple):
@@ -96,9 +99,11 @@ class StepBatch(NamedTuple):
 def init(
     env: Environment, key: Array, side_by_side: int, rates: LagrangianRates
 ) -> LagrangianState:
-    """Every action equally probable, no multipliers."""
+    """Every available action equally probable, no multipliers."""
     states, actions, _, objectives = env.reward.shape
     logits = jnp.zeros((states, actions), env.reward.dtype)
+    if env.available is not None:
+        logits = jnp.where(env.available, logits, _NEVER)
     return LagrangianState(
         logits,
         optax.adam(rates.policy).init(logits),
@@ -117,7 +122,7 @@ def collect(
     max_episode_steps: Int[Array, ""],
 ) -> tuple[EpisodeState, StepBatch]:
     """The next steps of all episodes under the softmax policy."""
-    below = jnp.cumsum(jax.nn.softmax(state.logits), axis=-1).at[:, -1].set(2.0)
+    below = action_bounds(jax.nn.softmax(state.logits), env.available)
 
     def one(episode: EpisodeState, draw: Array) -> tuple[EpisodeState, StepBatch]:
         action = draw_index(below[episode.state], draw[0])

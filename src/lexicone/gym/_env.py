@@ -65,7 +65,7 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         else:
             self.state = int(_draw_indices(self.np_random, self.mdp.initial[None])[0])
         self.time = 0
-        return np.int64(self.state), {}
+        return np.int64(self.state), self._info()
 
     def step(self, action: int | np.integer) -> tuple[np.int64, Any, bool, bool, dict[str, Any]]:
         """Take an action."""
@@ -73,6 +73,11 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
             raise gymnasium.error.ResetNeeded("call reset before step")
         if not self.action_space.contains(action):
             raise ValueError(f"action: expected 0 to {self.mdp.num_actions - 1}, got {action!r}")
+        if not self.mdp.available[self.state, action]:
+            raise ValueError(
+                f"action: {self.mdp.action_label(int(action))} is not available in "
+                f"{self.mdp.state_label(self.state)}"
+            )
         branch = int(
             _draw_indices(self.np_random, self.mdp.probability[self.state, action][None])[0]
         )
@@ -81,7 +86,13 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         self.time += 1
         terminated = bool(self.mdp.terminal[self.state])
         capped = self.max_steps is not None and self.time >= self.max_steps
-        return np.int64(self.state), reward, terminated, capped and not terminated, {}
+        return np.int64(self.state), reward, terminated, capped and not terminated, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        """Which actions are available, where not all of them are everywhere."""
+        if self.mdp.available.all():
+            return {}
+        return {"action_mask": self.mdp.available[self.state].astype(np.int8)}
 
     def render(self) -> Any:
         """The map with the agent on it, or the state's name where there is no map."""
@@ -143,7 +154,7 @@ class MDPVectorEnv(VectorEnv):
                 )
         self._begin(mask)
         self.ended[mask] = False
-        return self.states.copy(), {}
+        return self.states.copy(), self._info()
 
     def step(
         self, actions: Any
@@ -156,6 +167,13 @@ class MDPVectorEnv(VectorEnv):
             raise ValueError(f"actions: expected {self.num_envs} whole numbers, got {actions!r}")
         if ((actions < 0) | (actions >= self.mdp.num_actions)).any():
             raise ValueError(f"actions: expected 0 to {self.mdp.num_actions - 1}, got {actions}")
+        missing = ~self.mdp.available[self.states, actions] & ~self.ended
+        if missing.any():
+            i = int(np.argmax(missing))
+            raise ValueError(
+                f"actions[{i}]: {self.mdp.action_label(int(actions[i]))} is not available in "
+                f"{self.mdp.state_label(int(self.states[i]))}"
+            )
         fresh = self.ended
         branch = _draw_indices(self.np_random, self.mdp.probability[self.states, actions])
         reward = self.mdp.reward[self.states, actions, branch].astype(np.float32)
@@ -168,7 +186,13 @@ class MDPVectorEnv(VectorEnv):
         if self.max_steps is not None:
             truncated = (self.times >= self.max_steps) & ~terminated & ~fresh
         self.ended = terminated | truncated
-        return self.states.copy(), reward, terminated, truncated, {}
+        return self.states.copy(), reward, terminated, truncated, self._info()
+
+    def _info(self) -> dict[str, Any]:
+        """Which actions are available in each copy, where not all of them are everywhere."""
+        if self.mdp.available.all():
+            return {}
+        return {"action_mask": self.mdp.available[self.states].astype(np.int8)}
 
     def render(self) -> Any:
         """One frame per copy."""
@@ -245,7 +269,7 @@ def _draw_indices(generator: np.random.Generator, probability: np.ndarray) -> np
         return np.zeros(len(probability), dtype=int)
     total = np.cumsum(probability, axis=1)
     draw = generator.random((len(probability), 1)) * total[:, -1:]
-    return (draw >= total).sum(axis=1)
+    return np.minimum((draw >= total).sum(axis=1), probability.shape[1] - 1)
 
 
 register_tasks()

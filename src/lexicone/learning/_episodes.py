@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from lexicone.learning._random_bits import uniforms
-from lexicone.models._environment import Environment, draw_index
+from lexicone.models._environment import Environment, action_bounds, draw_index
 
 __all__ = [
     "RUNS",
@@ -106,7 +106,8 @@ def collect_with(
     def step(carry: Any) -> Any:
         time, state, alive, log, notes = carry
         probabilities, note = act(state, time)
-        beyond = jnp.cumsum(probabilities, axis=-1).astype(dtype).at[:, -1].set(2.0)
+        allowed = None if env.available is None else env.available[state]
+        beyond = action_bounds(probabilities, allowed).astype(dtype)
         choice = state * num_actions + jax.vmap(draw_index)(beyond, choices[time])
         entry = choice * branches + jax.vmap(draw_index)(bounds[choice], moves[time])
         after = jnp.where(alive, successors[entry], state)

@@ -15,12 +15,13 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from lexicone._base.checks import check_kind, check_range
 from lexicone.learning._random_bits import random_bits, uniforms
 
 __all__ = [
+    "IMPOSSIBLE",
     "Critics",
     "Inputs",
     "Layer",
@@ -32,6 +33,8 @@ __all__ = [
 
 Inputs = Float[Array, "M D"] | Int[Array, " M"] | None
 """Features, numbers of states, or all states."""
+IMPOSSIBLE = -1e30
+"""``ln π`` of an action that is not available is below this, and finite, so that its product with 0 is 0."""
 _ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 _ONE_HOT_INPUTS = 256  # up to so many states a product with one-hot rows is faster than sums
 _LEVELS = 2**16  # dropout compares 16 random bits: two decisions from 32
@@ -148,9 +151,18 @@ def log_policy(
     inputs: Inputs,
     temperature: Float[Array, ""] | float = 1.0,
     masks: Sequence[Array] = (),
+    available: Bool[Array, "M A"] | None = None,
 ) -> Float[Array, "M A"]:
-    """``ln π(a|s) = log-softmax(network(s)/temperature)``. A high temperature keeps actions equally likely."""
-    return jax.nn.log_softmax(network(inputs, masks) / temperature, axis=-1)
+    """``ln π(a|s) = log-softmax(network(s)/temperature)``. A high temperature keeps actions equally likely.
+
+    Actions that are not ``available`` have the probability 0, and a logarithm below `IMPOSSIBLE`.
+    """
+    return jax.nn.log_softmax(_scores(network(inputs, masks), temperature, available), axis=-1)
+
+
+def _scores(rows: Array, temperature: Any, available: Any) -> Array:
+    scores = rows / temperature
+    return scores if available is None else jnp.where(available, scores, 2 * IMPOSSIBLE)
 
 
 def policy_gradients(
@@ -160,6 +172,7 @@ def policy_gradients(
     credit: Float[Array, "M K"],
     temperature: Float[Array, ""] | float = 1.0,
     masks: Sequence[Array] = (),
+    available: Bool[Array, "M A"] | None = None,
 ) -> Network:
     """The K gradients of ``Σ_m credit[m,k]·ln π(a_m|x_m)``, as a network whose leaves are ``[K,…]``.
 
@@ -177,7 +190,8 @@ def policy_gradients(
             rows, back = jax.vjp(lambda x, m=mask: _ACTIVATIONS[network.activation](x) * m, rows)
         steps.append((before, back))
     chosen = jax.nn.one_hot(actions, rows.shape[1], dtype=rows.dtype)
-    errors = (chosen - jax.nn.softmax(rows / temperature, axis=-1)) / temperature
+    scores = _scores(rows, temperature, available)
+    errors = (chosen - jax.nn.softmax(scores, axis=-1)) / temperature
     found = []
     for layer, (before, back) in zip(reversed(network.layers), reversed(steps), strict=True):
         (errors,) = (errors,) if back is None else back(errors)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from lexicone.models._environment import Environment, environment
 from lexicone.models._mdp import MDP
@@ -34,6 +34,11 @@ class Problem(NamedTuple):
     scale: Float[Array, " K"]
     """The largest reward of each objective, as far as it is known beforehand."""
     sizes: Sizes
+
+    @property
+    def available(self) -> Bool[Array, "S A"] | None:
+        """Which actions there are in which state of a model; None where all are."""
+        return None if self.env is None else self.env.available
 
     @property
     def model(self) -> Environment:

@@ -6,10 +6,26 @@ from jaxtyping import Bool
 from lexicone.models._arrays import scale_to_one
 from lexicone.models._rows import Tables
 
-__all__ = ["scale_available", "without_missing"]
+__all__ = ["all_available", "available_or_end", "scale_available", "without_missing"]
 
 
-def without_missing(tables: Tables, available: Bool[np.ndarray, "S A"]) -> Tables:
+def all_available(shape: tuple[int, ...]) -> np.ndarray:
+    """Every action in every state, read-only; it takes no memory."""
+    return np.broadcast_to(np.True_, shape)
+
+
+def available_or_end(
+    available: Bool[np.ndarray, "..."], terminal: Bool[np.ndarray, "..."]
+) -> np.ndarray:
+    """The mask ``[S,A]``, read-only, with all actions in terminal states: an end is an end, whatever one does."""
+    if available.ndim != 2 or terminal.shape != available.shape[:1]:
+        return available  # whose shape is refused elsewhere
+    mask = available | terminal[:, None]
+    mask.flags.writeable = False
+    return mask
+
+
+def without_missing(tables: Tables, available: Bool[np.ndarray, "..."]) -> Tables:
     """What tables say of actions that are not available does not count."""
     next_state, probability, reward = tables
     shape = next_state.shape

@@ -17,6 +17,7 @@ __all__ = [
     "Environment",
     "EpisodeState",
     "Step",
+    "action_bounds",
     "cumulative_shares",
     "draw_index",
     "environment",
@@ -37,6 +38,8 @@ class Environment(NamedTuple):
     reward: Float[Array, "S A B K"]
     start: Float[Array, " S"]
     terminal: Bool[Array, " S"]
+    available: Bool[Array, "S A"] | None = None
+    """None where every action is, everywhere."""
 
 
 class EpisodeState(NamedTuple):
@@ -73,6 +76,7 @@ def environment(mdp: MDP) -> Environment:
         jnp.asarray(mdp.reward),
         jnp.asarray(cumulative_shares(mdp.initial)),
         jnp.asarray(mdp.terminal),
+        None if mdp.available.all() else jnp.asarray(mdp.available),
     )
 
 
@@ -115,6 +119,17 @@ def cumulative_shares(probability: np.ndarray) -> np.ndarray:
     last = probability.shape[-1] - 1 - np.argmax(probability[..., ::-1] > 0, axis=-1)
     beyond = np.arange(probability.shape[-1]) >= last[..., None]
     return np.where(beyond, _BEYOND_ALL_DRAWS, np.cumsum(probability, axis=-1))
+
+
+def action_bounds(
+    shares: Float[Array, "... A"], available: Bool[Array, "... A"] | None
+) -> Float[Array, "... A"]:
+    """Cumulative probabilities of actions, for `draw_index`; from the last available one on beyond every draw."""
+    below = jnp.cumsum(shares, axis=-1)
+    if available is None:
+        return below.at[..., -1].set(_BEYOND_ALL_DRAWS)
+    from_here = jnp.cumsum(available[..., ::-1], axis=-1)[..., ::-1]
+    return jnp.where(from_here - available == 0, _BEYOND_ALL_DRAWS, below)
 
 
 def draw_index(cumulative: Array, draw: Array) -> Array:

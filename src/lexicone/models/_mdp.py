@@ -8,19 +8,26 @@ was made from; the other form is made when it is asked for. The exact solvers re
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy import sparse
 
 from lexicone._base.checks import check_gamma
 from lexicone.models._arrays import read_only, scale_to_one
-from lexicone.models._available import scale_available, without_missing
+from lexicone.models._available import (
+    all_available,
+    available_or_end,
+    scale_available,
+    without_missing,
+)
 from lexicone.models._defects import find_defects
+from lexicone.models._dynamics import Dynamics
+from lexicone.models._factors import Factors
 from lexicone.models._layout import Layout
+from lexicone.models._names import as_names, check_names
 from lexicone.models._packing import (
     Dense,
     Sparse,
@@ -30,15 +37,15 @@ from lexicone.models._packing import (
     unpack_sparse,
 )
 from lexicone.models._policies import as_policy
-from lexicone.models._reachability import reachable
-from lexicone.models._rows import Rows, Tables, find_row_defects, rows_of_tables, tables_of_rows
+from lexicone.models._row_defects import find_row_defects
+from lexicone.models._rows import Rows, Tables, rows_of_tables, tables_of_rows
 from lexicone.models._saved_models import read_fields, write_fields
 
 __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states", "first_actions"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class MDP:
+class MDP(Dynamics):
     """A Markov decision process with S states, A actions, at most B successors and K rewards.
 
     Terminal states loop on themselves with reward 0. Successors with probability 0 are fillers.
@@ -47,6 +54,9 @@ class MDP:
     place.
     """
 
+    next_state: Int[np.ndarray, "S A B"]
+    probability: Float[np.ndarray, "S A B"]
+    reward: Float[np.ndarray, "S A B K"]
     initial: Float[np.ndarray, " S"]
     terminal: Bool[np.ndarray, " S"]
     available: Bool[np.ndarray, "S A"]
@@ -55,6 +65,8 @@ class MDP:
     action_names: tuple[str, ...] | None
     objective_names: tuple[str, ...] | None
     layout: Layout | None
+    factors: Factors | None
+    """The numbers that make up each state, where states are tuples of numbers."""
 
     def __init__(
         self,
@@ -69,23 +81,27 @@ class MDP:
         action_names: Sequence[str] | None = None,
         objective_names: Sequence[str] | None = None,
         layout: Layout | None = None,
+        factors: Factors | None = None,
     ) -> None:
         tables = Tables(
             read_only("next_state", next_state, np.int32),
             read_only("probability", probability, np.float64),
             read_only("reward", reward, np.float64),
         )
+        ends = read_only("terminal", terminal, np.bool_)
+        mask = all_available(tables.next_state.shape[:2])
         if available is not None:
-            available = read_only("available", available, np.bool_)
-            tables = without_missing(tables, available)
+            mask = available_or_end(read_only("available", available, np.bool_), ends)
+            tables = without_missing(tables, mask)
         self._set(
-            initial=read_only("initial", initial, np.float64),
-            terminal=read_only("terminal", terminal, np.bool_),
-            **_names(state_names, action_names, objective_names),
-            layout=layout,
             **tables._asdict(),
+            initial=read_only("initial", initial, np.float64),
+            terminal=ends,
+            available=mask,
+            **as_names(state_names, action_names, objective_names),
+            layout=layout,
+            factors=factors,
         )
-        self._set(available=self._all_in_ends(tables.next_state.shape[:2], available))
         self.validate()
         self._set(
             probability=scale_available(self.probability, self.available),
@@ -104,22 +120,25 @@ class MDP:
         action_names: Sequence[str] | None = None,
         objective_names: Sequence[str] | None = None,
         layout: Layout | None = None,
+        factors: Factors | None = None,
     ) -> "MDP":
         """From rows (see `Rows`), which are kept as they are: successor tables are only made if they are asked for."""
         self = object.__new__(cls)
-        names = _names(state_names, action_names, objective_names)
+        names = as_names(state_names, action_names, objective_names)
         most = int(rows.action.max(initial=0)) + 1 if num_actions is None else num_actions
         most = max(most, len(names["action_names"] or ()))
+        mask = np.zeros((rows.num_states, most), dtype=bool)
+        mask[rows.state, rows.action] = True
+        ends = read_only("terminal", terminal, np.bool_)
         self._set(
             rows=rows,
             initial=read_only("initial", initial, np.float64),
-            terminal=read_only("terminal", terminal, np.bool_),
+            terminal=ends,
+            available=available_or_end(mask, ends),
             **names,
             layout=layout,
+            factors=factors,
         )
-        mask = np.zeros((rows.num_states, most), dtype=bool)
-        mask[rows.state, rows.action] = True
-        self._set(available=self._all_in_ends(mask.shape, mask))
         self.validate()
         self._set(rows=rows.scaled(), initial=scale_to_one(self.initial))
         return self
@@ -128,45 +147,23 @@ class MDP:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _all_in_ends(self, shape: tuple[int, ...], available: np.ndarray | None) -> np.ndarray:
-        if available is None:
-            mask = np.ones(shape, dtype=bool)
-        elif self.terminal.shape == shape[:1] == available.shape[:1]:
-            mask = available | self.terminal[:, None]
-        else:
-            mask = available  # of the wrong shape: `validate` says so
-        mask.flags.writeable = False
-        return mask
-
     @cached_property
     def rows(self) -> Rows:
         """What can be chosen, without what fills tables up."""
         tables = Tables(self.next_state, self.probability, self.reward)
         return rows_of_tables(tables, self.available, self.terminal)
 
-    @cached_property
-    def _tables(self) -> Tables:
-        return tables_of_rows(self.rows, self.num_actions)
-
-    @cached_property
-    def next_state(self) -> Int[np.ndarray, "S A B"]:
-        """The successors; a state itself where there is none."""
-        return self._tables.next_state
-
-    @cached_property
-    def probability(self) -> Float[np.ndarray, "S A B"]:
-        """Of each successor; 0 where there is none, or the action is not available."""
-        return self._tables.probability
-
-    @cached_property
-    def reward(self) -> Float[np.ndarray, "S A B K"]:
-        """What each successor pays."""
-        return self._tables.reward
+    def __getattr__(self, name: str) -> Any:
+        """Successor tables of a model that was made from rows, when they are asked for."""
+        if name not in Tables._fields or "rows" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._set(**tables_of_rows(self.rows, self.num_actions)._asdict())
+        return self.__dict__[name]
 
     @property
     def is_sparse(self) -> bool:
         """Whether it is held as rows, and no successor tables have been made of it."""
-        return "next_state" not in self.__dict__ and "_tables" not in self.__dict__
+        return "next_state" not in self.__dict__
 
     @property
     def num_states(self) -> int:
@@ -203,53 +200,9 @@ class MDP:
         """How messages call an action."""
         return f"action {action}" + (f" {self.action_names[action]!r}" if self.action_names else "")
 
-    @cached_property
-    def expected_reward(self) -> Float[np.ndarray, "S A K"]:
-        """``Σ_b p(b|s,a)·r(s,a,b)``; 0 where the action is not available."""
-        table = np.zeros((self.num_states, self.num_actions, self.num_objectives))
-        table[self.rows.state, self.rows.action] = self.rows.expected_reward
-        table.flags.writeable = False
-        return table
-
-    @cached_property
-    def graph(self) -> sparse.csr_array:
-        """Which state can lead to which in one step, under some action: boolean ``[S,S]``."""
-        return sparse.csr_array(self.rows.graph + sparse.diags_array(self.terminal, dtype=bool))
-
-    def reachable(self) -> Bool[np.ndarray, " S"]:
-        """The states that some policy visits with positive probability."""
-        return reachable(self.graph, self.initial > 0)
-
-    def can_terminate(self) -> Bool[np.ndarray, " S"]:
-        """The states from which some policy can reach a terminal state (terminal ones included)."""
-        return reachable(self.graph, self.terminal, backward=True)
-
     def policy_table(self, policy: Any) -> Float[np.ndarray, "S A"]:
         """A policy as probabilities, from ``[S,A]`` of them or one action per state ``[S]``."""
         return as_policy(policy, self.available, self.state_label, self.action_label)
-
-    def chain(self, policy: Any) -> sparse.csr_array:
-        """The policy's Markov chain, ``P[s,t] = Σ_a π(a|s) p(t|s,a)``: sparse ``[S,S]``."""
-        rows, weights = self.rows, self._shares(policy)
-        taken = weights[rows.choice] * rows.probability
-        keep = taken > 0
-        ends = np.flatnonzero(self.terminal)
-        source = np.concatenate([rows.state[rows.choice[keep]], ends])
-        target = np.concatenate([rows.next_state[keep], ends])
-        entries = (np.concatenate([taken[keep], np.ones(len(ends))]), (source, target))
-        matrix = sparse.csr_array(entries, shape=(self.num_states, self.num_states))
-        matrix.sum_duplicates()
-        return matrix
-
-    def policy_reward(self, policy: Any) -> Float[np.ndarray, "S K"]:
-        """``Σ_a π(a|s) r(s,a)``: the expected reward of one step."""
-        rows = self.rows
-        paid = self._shares(policy)[:, None] * rows.expected_reward
-        return np.stack([np.bincount(rows.state, column, self.num_states) for column in paid.T], 1)
-
-    def _shares(self, policy: Any) -> Float[np.ndarray, " C"]:
-        """How likely the policy takes each choice."""
-        return self.policy_table(policy)[self.rows.state, self.rows.action]
 
     def validate(self, *, episodic: bool = False) -> None:
         """Raise a ValueError that lists every defect with its place; do nothing if there is none.
@@ -258,10 +211,10 @@ class MDP:
         """
         labels = self.state_label, self.action_label
         if self.is_sparse:
-            self._check_names(self.available.shape, self.rows.reward.shape[1:])
+            check_names(self, self.available.shape, self.rows.reward.shape[1:])
             defects = find_row_defects(self.rows, self.initial, self.terminal, *labels)
         else:
-            self._check_names(self.next_state.shape, self.reward.shape[3:])
+            check_names(self, self.next_state.shape, self.reward.shape[3:])
             tables = self.next_state, self.probability, self.reward
             defects = find_defects(*tables, self.initial, self.terminal, self.available, *labels)
         if not defects and self.layout and len(self.layout.positions) != self.num_states:
@@ -285,21 +238,20 @@ class MDP:
         from lexicone.models._matching import find_places
 
         places = find_places(objectives, self.objective_names, self.num_objectives)
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        own["reward"] = self.reward[..., places]
-        if self.objective_names is not None:
-            own["objective_names"] = [self.objective_names[k] for k in places]
-        return MDP(**own)
-
-    def _check_names(self, sizes: tuple[int, ...], objectives: tuple[int, ...]) -> None:
-        counts = {"state": sizes[:1], "action": sizes[1:2], "objective": objectives}
-        for name, count in counts.items():
-            names = getattr(self, f"{name}_names")
-            if names is not None and count and len(names) != count[0]:
-                raise ValueError(f"{name}_names: expected {count[0]} names, got {len(names)}")
-            if names is not None and len(set(names)) != len(names):
-                twice = next(n for n in names if names.count(n) > 1)
-                raise ValueError(f"{name}_names: {twice!r} appears twice")
+        names = self.objective_names and [self.objective_names[k] for k in places]
+        if not self.is_sparse:
+            return replace(self, reward=self.reward[..., places], objective_names=names)
+        return MDP.from_rows(
+            self.rows.with_entries(reward=self.rows.reward[:, places]),
+            self.initial,
+            self.terminal,
+            num_actions=self.num_actions,
+            state_names=self.state_names,
+            action_names=self.action_names,
+            objective_names=names,
+            layout=self.layout,
+            factors=self.factors,
+        )
 
     @classmethod
     def from_dense(
@@ -353,6 +305,46 @@ class MDP:
         return Sparse(*tables, self.initial, self.terminal)
 
     @classmethod
+    def from_function(cls, starts: Any, actions: Any, step: Any, **options: Any) -> "MDP":
+        """Explore every state that can be reached, breadth first; states may be anything hashable, such as tuples.
+
+        >>> def step(money, action):                # bet a coin until 0 or 3 coins are left
+        ...     return [(0.4, money + 1, [1]), (0.6, money - 1, [-1])]
+        >>> MDP.from_function(2, lambda money: ["bet"] if 0 < money < 3 else [], step).num_states
+        4
+
+        Args:
+            starts: one state; a list of states, equally likely; or a mapping from states to probabilities.
+            actions: a function from a state to what can be done there (nothing: the episode ends), or a list for all.
+            step: ``step(state, action)`` gives rows ``(probability, next state, rewards)``, or a single one. A next
+                state of None ends the episode; rewards are K numbers, or one.
+            **options: ``terminal``, a function that says in which states the episode ends; ``max_states``, by default
+                a million; ``objective_names``; ``progress``, to show a progress bar.
+        """
+        from lexicone.models._exploration import explore
+
+        return explore(starts, actions, step, **options)
+
+    @classmethod
+    def from_transitions(cls, rows: Any, **options: Any) -> "MDP":
+        """From rows ``(state, action, probability, next state, reward, …)``, a data frame or a CSV file.
+
+        >>> rows = [("home", "car", 0.9, "work", -5), ("home", "car", 0.1, "home", -9), ("home", "bike", 1, "work", -8)]
+        >>> MDP.from_transitions(rows).action_names
+        ('car', 'bike')
+
+        Args:
+            rows: tuples, with one reward for each objective; or an object with ``columns``, as pandas has it, or the
+                path of a CSV file with a heading: ``state``, ``action``, ``probability`` (1 if there is no such
+                column), ``next_state``, and an objective for each other column. Several rows for the same state and
+                action are what may follow. States without rows are ends.
+            **options: ``starts``, as in `from_function`, by default the state of the first row; ``objective_names``.
+        """
+        from lexicone.models._transitions import from_transitions
+
+        return from_transitions(rows, **options)
+
+    @classmethod
     def from_gym(cls, env: Any, **options: Any) -> "MDP":
         """By enumeration of a tabular Gymnasium environment; see `enumerate_env`."""
         from lexicone.models._enumeration import enumerate_env
@@ -367,19 +359,6 @@ class MDP:
     def load(cls, path: str | os.PathLike[str]) -> "MDP":
         """Read what `save` wrote; the tables are validated again."""
         return cls(**read_fields(path))
-
-
-def _names(
-    state_names: Sequence[str] | None,
-    action_names: Sequence[str] | None,
-    objective_names: Sequence[str] | None,
-) -> dict[str, tuple[str, ...] | None]:
-    given = {
-        "state_names": state_names,
-        "action_names": action_names,
-        "objective_names": objective_names,
-    }
-    return {name: None if n is None else tuple(map(str, n)) for name, n in given.items()}
 
 
 def decision_states(mdp: MDP) -> Bool[np.ndarray, " S"]:

@@ -222,6 +222,8 @@ def _draw_actions(
     """A dot for each action, and from there an arrow with its probability to each state that can follow."""
     names = mdp.action_names or tuple(f"action {a}" for a in range(mdp.num_actions))
     for a, name in enumerate(names):
+        if not mdp.available[state, a]:
+            continue
         used = shares[a] > NEVER
         color = SECONDARY if used else "#999999"
         dot = places[state] + np.array([(a - (len(names) - 1) / 2) * gap, -0.38])

@@ -163,7 +163,7 @@ class _Sweeps:
     def decide(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The policy ``[S,A]`` and the values of states as successors ``[S,K]``."""
         q = decision_values(self.rule, self.numbers, table)
-        sets = acceptable(self.rule, self.numbers, q)
+        sets = acceptable(self.rule, self.numbers, q, self.mdp.available)
         policy = greedy(self.rule, self.numbers, q, sets.strict)
         worth = successor_values(self.rule, self.numbers, q, sets, policy)
         worth[self.mdp.terminal] = 0.0

@@ -209,7 +209,7 @@ def _greedy(
 ) -> tuple[Array, Array]:
     """The policy of a whole table, and what the table promises for it at the start."""
     q = decision_values(static.rule, traced.numbers, table)
-    sets = acceptable(static.rule, traced.numbers, q)
+    sets = acceptable(static.rule, traced.numbers, q, traced.env.available)
     policy = greedy(static.rule, traced.numbers, q, sets.strict)
     return policy, jnp.einsum("s,sa,sak->k", starts, policy, q)
 

@@ -118,18 +118,19 @@ def step(
     start = EpisodeState(draw_index(env.start, draws[0]), jnp.zeros((), jnp.int32))
     episode = jax.tree.map(partial(jnp.where, state.ended), start, state.episode)
     s = episode.state
-    a = _draw_action(static, traced, table[s], time, draws[1])
+    a = _draw_action(static, traced, table, s, time, draws[1])
     if rule.update.on_policy:
         a = jnp.where(state.ended, a, state.action)
     after = transition(env, episode, a, draws[2], traced.max_episode_steps)
 
-    row = table[after.episode.state]
+    following = after.episode.state
+    row, allowed = table[following], _allowed(env, following)
     q = decision_values(rule, numbers, row)
     action = followed = None
     if rule.update.on_policy:
-        action = _draw_action(static, traced, row, time + 1, draws[3])
+        action = _draw_action(static, traced, table, following, time + 1, draws[3])
         followed = jax.nn.one_hot(action, row.shape[0], dtype=row.dtype)
-    worth = successor_values(rule, numbers, q, acceptable(rule, numbers, q), followed)
+    worth = successor_values(rule, numbers, q, acceptable(rule, numbers, q, allowed), followed)
     target = after.reward + traced.gamma * jnp.where(after.terminated, 0.0, worth)
     rate = _learning_rate(static, traced, time, state.visits[s, a])
     total = jnp.where(state.ended, 0.0, state.total)
@@ -163,27 +164,35 @@ def uniform_draws(
 def _draw_action(
     static: StaticSettings,
     traced: TracedSettings,
-    row: Float[Array, "A K"],
+    table: Float[Array, "S A K"],
+    state: Int[Array, ""],
     time: ArrayLike,
     draw: Array,
 ) -> Int[Array, ""]:
-    """The action in a state with this row of the table."""
+    """The action in a state."""
     rule, numbers = static.rule, traced.numbers
+    row, allowed = table[state], _allowed(traced.env, state)
     count = row.shape[0]
     level = schedule_value(static.exploration, traced.exploration, time)
     q = decision_values(rule, numbers, row)
     if static.explores == "epsilon_greedy":
-        choice = greedy(rule, numbers, q, acceptable(rule, numbers, q).strict)
-        weight = (1 - level) * choice + level / count
+        choice = greedy(rule, numbers, q, acceptable(rule, numbers, q, allowed).strict)
+        even = 1 / count if allowed is None else allowed / jnp.sum(allowed)
+        weight = (1 - level) * choice + level * even
     else:
         one = jnp.eye(count, dtype=bool)
         pairs = one[:, None, :] | one[None, :, :]
         rows = jnp.broadcast_to(q, (count, count, *q.shape))
         won = greedy(rule, numbers, rows, acceptable(rule, numbers, rows, pairs).strict)
         wins = jnp.where(one, 0.0, jnp.einsum("aba->ab", won))
-        weight = jax.nn.softmax(wins.sum(axis=1) / max(1, count - 1) / level)
+        score = wins.sum(axis=1) / max(1, count - 1) / level
+        weight = jax.nn.softmax(score if allowed is None else jnp.where(allowed, score, -jnp.inf))
     below = jnp.cumsum(weight)
     return jnp.minimum(jnp.sum(draw * below[-1] >= below, dtype=jnp.int32), count - 1)
+
+
+def _allowed(env: Environment, state: Int[Array, ""]) -> Bool[Array, " A"] | None:
+    return None if env.available is None else env.available[state]
 
 
 def _learning_rate(

@@ -32,7 +32,8 @@ class A2C(ActorCritic):
     ) -> tuple[ActorCriticState, dict[str, Array]]:
         """Take one step on a batch."""
         log_table, pull_back = jax.vjp(
-            lambda policy: log_policy(policy, problem.features), state.policy
+            lambda policy: log_policy(policy, problem.features, available=problem.available),
+            state.policy,
         )
         state, batch = self.gather(problem, state, log_table, episodes, share)
         credit = batch.gain + batch.loss

@@ -24,7 +24,7 @@ from lexicone.learning._learner import (
     Optimizer,
     make_optimizer,
 )
-from lexicone.learning._networks import Critics, Network, log_policy
+from lexicone.learning._networks import IMPOSSIBLE, Critics, Network, log_policy
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import advantages, make_goal, normalized
 from lexicone.learning._settings import check_settings, number
@@ -208,7 +208,7 @@ class ActorCritic:
 
     def log_policy(self, problem: Problem, state: ActorCriticState) -> Float[Array, "S A"]:
         """``ln π`` of every state, as learned: of the averaged policy."""
-        return log_policy(state.average, problem.features)
+        return log_policy(state.average, problem.features, available=problem.available)
 
     def update(
         self, problem: Problem, state: ActorCriticState, key: Any, share: Array
@@ -216,7 +216,7 @@ class ActorCritic:
         """Run a batch of episodes with the present policy and learn from it."""
         episodes = collect(
             problem.model,
-            jnp.exp(log_policy(state.policy, problem.features)),
+            jnp.exp(log_policy(state.policy, problem.features, available=problem.available)),
             key,
             episodes=self.batch,
             max_steps=self.max_steps or self.usual_steps,
@@ -281,7 +281,8 @@ class ActorCritic:
     ) -> tuple[ActorCriticState, GradientStep]:
         """One step of the policy along the direction of the K gradients that ``credit`` makes."""
         entropy = -jnp.exp(log_table) * (1 + log_table)  # the slope of −Σ π ln π, by ln π
-        barrier = 1 / log_table.shape[1]  # and of the mean of ln π
+        possible = log_table > IMPOSSIBLE
+        barrier = possible / jnp.sum(possible, axis=1, keepdims=True)  # and of the mean of ln π
         bonus = self.entropy * self.exploration(share) * entropy + (
             self.barrier * fading(share, (1 + self.explore) / 2) * barrier
         )

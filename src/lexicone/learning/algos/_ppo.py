@@ -38,12 +38,13 @@ class PPO(ActorCritic):
         self, problem: Problem, state: ActorCriticState, episodes: Episodes, key: Any, share: Array
     ) -> tuple[ActorCriticState, dict[str, Array]]:
         """Take ``epochs`` clipped steps on a batch."""
-        old = log_policy(state.policy, problem.features)
+        old = log_policy(state.policy, problem.features, available=problem.available)
         state, batch = self.gather(problem, state, old, episodes, share)
 
         def epoch(state: ActorCriticState, _: Any) -> tuple[ActorCriticState, dict[str, Array]]:
             log_table, pull_back = jax.vjp(
-                lambda policy: log_policy(policy, problem.features), state.policy
+                lambda policy: log_policy(policy, problem.features, available=problem.available),
+                state.policy,
             )
             ratio = jnp.exp(log_table - old)[None]
             gain = jnp.where(ratio < 1 + self.clip, ratio, 0.0) * batch.gain

@@ -125,7 +125,8 @@ class Reinforce:
 
     def log_policy(self, problem: Problem, state: ReinforceState) -> Float[Array, "S A"]:
         """``ln π`` of every state, dropout off."""
-        return log_policy(state.policy, problem.features, self.temperature)
+        available = problem.available
+        return log_policy(state.policy, problem.features, self.temperature, available=available)
 
     def update(
         self, problem: Problem, state: ReinforceState, key: Any, share: Array
@@ -138,7 +139,7 @@ class Reinforce:
         masks = dropout_masks(state.policy, rows, self.dropout, mask_key)
         episodes = collect(
             problem.model,
-            jnp.exp(log_policy(state.policy, problem.features, self.temperature, masks)),
+            jnp.exp(self._masked(problem, masks)(state.policy)),
             episode_key,
             episodes=self.batch,
             max_steps=self.max_steps or self.usual_steps,
@@ -163,14 +164,17 @@ class Reinforce:
         masks = jax.tree.map(lambda m: m.reshape(-1, m.shape[-1]), jax.vmap(draw)(times))
         return self._learn_table(problem, state, episodes, masks, share)
 
+    def _masked(self, problem: Problem, masks: Any) -> Callable[[Network], Float[Array, "S A"]]:
+        """``ln π`` of every state, with these masks of the hidden layers."""
+        return lambda policy: log_policy(
+            policy, problem.features, self.temperature, masks, problem.available
+        )
+
     def _learn_table(
         self, problem: Problem, state: ReinforceState, episodes: Episodes, masks: Any, share: Array
     ) -> tuple[ReinforceState, dict[str, Array]]:
         """With one mask for each state."""
-        log_table, pull_back = jax.vjp(
-            lambda policy: log_policy(policy, problem.features, self.temperature, masks),
-            state.policy,
-        )
+        log_table, pull_back = jax.vjp(self._masked(problem, masks), state.policy)
 
         def gradients(credit: Array) -> PyTree:
             totals = spread_credit(episodes, credit, log_table)
@@ -188,9 +192,15 @@ class Reinforce:
         def seen(states: Array) -> Array:
             return states if problem.features is None else problem.features[states]
 
+        def available(states: Array) -> Array | None:
+            return None if problem.available is None else problem.available[states]
+
         def act(states: Array, time: Array) -> tuple[Array, Any]:
             masks = dropout_masks(state.policy, self.batch, self.dropout, mask_key, time)
-            return jnp.exp(log_policy(state.policy, seen(states), self.temperature, masks)), masks
+            shares = log_policy(
+                state.policy, seen(states), self.temperature, masks, available(states)
+            )
+            return jnp.exp(shares), masks
 
         episodes, masks = collect_with(
             problem.model,
@@ -201,8 +211,9 @@ class Reinforce:
         )
 
         def part(credit: Array, states: Array, actions: Array, masks: Any) -> PyTree:
+            rows, allowed = seen(states), available(states)
             return policy_gradients(
-                state.policy, seen(states), actions, credit, self.temperature, masks
+                state.policy, rows, actions, credit, self.temperature, masks, allowed
             )
 
         def gradients(credit: Array) -> PyTree:

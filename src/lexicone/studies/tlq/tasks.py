@@ -80,6 +80,7 @@ def scalarised(mdp: MDP, weights: np.ndarray) -> tuple[float, ...]:
         reward=mdp.reward @ weights[:, None],
         initial=mdp.initial,
         terminal=mdp.terminal,
+        available=mdp.available,
     )
     policy = tlq_iterate(single, Order([]), "gabor").policy
     return tuple(evaluate(mdp, policy).tolist())
