@@ -358,7 +358,8 @@ class MDP(Dynamics):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "MDP":
         """Read what `save` wrote; the tables are validated again."""
-        return cls(**read_fields(path))
+        fields = read_fields(path)
+        return cls.from_rows(**fields) if "rows" in fields else cls(**fields)
 
 
 def decision_states(mdp: MDP) -> Bool[np.ndarray, " S"]:

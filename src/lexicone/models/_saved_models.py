@@ -1,8 +1,10 @@
 """Models in npz files: plain arrays, no pickle.
 
-A file holds ``format``, a ``digest`` of all else (not in files of the first format), the five tables, and where they
-are given ``state_names``, ``action_names``, ``objective_names``, and a map as ``layout_rows``, ``layout_positions`` and
-``layout_labels``.
+A file holds ``format``, a ``digest`` of all else (not in files of the first format), ``initial`` and ``terminal``, and
+the model as it is held: three successor tables and, if not every action is available everywhere, ``available``; or its
+rows (``row_offsets`` and so on) and ``num_actions``. Where they are given: ``state_names``, ``action_names``,
+``objective_names``, a map as ``layout_rows``, ``layout_positions`` and ``layout_labels``, and factors of states as
+``factor_names`` and ``factor_values``.
 """
 
 import os
@@ -13,22 +15,32 @@ import numpy as np
 
 from lexicone._base.checkpoint import digest
 from lexicone._base.files import write_atomically
+from lexicone.models._factors import Factors
 from lexicone.models._layout import Layout
 from lexicone.models._npz import open_npz
+from lexicone.models._rows import Rows
 
 __all__ = ["NAMES", "TABLES", "read_fields", "write_fields"]
 
 _FORMAT, _WITHOUT_DIGEST = "lexicone-mdp-2", "lexicone-mdp-1"
 TABLES = ("next_state", "probability", "reward", "initial", "terminal")
 NAMES = ("state_names", "action_names", "objective_names")
+_ROWS = ("offsets", "action", "ends", "next_state", "probability", "reward")
+_AS_ROWS = (*(f"row_{name}" for name in _ROWS), "num_actions", "initial", "terminal")
 _LAYOUT = ("layout_rows", "layout_positions")
+_FACTORS = ("factor_names", "factor_values")
 
 
 def write_fields(path: str | os.PathLike[str], model: Any) -> None:
     """Write a model. The file appears complete or not at all."""
-    arrays: dict[str, np.ndarray] = {}
-    for name in TABLES:
-        arrays[name] = getattr(model, name)
+    arrays = {"initial": model.initial, "terminal": model.terminal}
+    if model.is_sparse:
+        arrays |= {f"row_{name}": getattr(model.rows, name) for name in _ROWS}
+        arrays["num_actions"] = np.array(model.num_actions)
+    else:
+        arrays |= {name: getattr(model, name) for name in TABLES}
+        if not model.available.all():
+            arrays["available"] = model.available
     for name in NAMES:
         if getattr(model, name) is not None:
             arrays[name] = np.array(getattr(model, name), dtype=np.str_)
@@ -38,6 +50,9 @@ def write_fields(path: str | os.PathLike[str], model: Any) -> None:
         arrays["layout_positions"] = layout.positions
         if layout.labels is not None:
             arrays["layout_labels"] = np.array(layout.labels, dtype=np.str_)
+    if model.factors is not None:
+        arrays["factor_names"] = np.array(model.factors.names, dtype=np.str_)
+        arrays["factor_values"] = model.factors.values
     mark = {"format": np.array(_FORMAT), "digest": np.array(digest(arrays, _FORMAT))}
     write_atomically(
         path, lambda file: np.savez_compressed(file, allow_pickle=False, **mark, **arrays)
@@ -45,25 +60,19 @@ def write_fields(path: str | os.PathLike[str], model: Any) -> None:
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `write_fields` wrote; a ValueError says what else the file is, or what it lacks."""
+    """What `write_fields` wrote; a ValueError says what else the file is, or what it lacks.
+
+    The fields are those of an `MDP`, or ``rows`` and what `MDP.from_rows` takes besides.
+    """
     name = os.fspath(path)
     with open_npz(path) as file:
         form = file.text("format")
         if form not in (_FORMAT, _WITHOUT_DIGEST):
             raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")
         listed = set(file.shapes) - {"format"}
-        known = {*TABLES, *NAMES, *_LAYOUT, "layout_labels"}
-        has_layout = any(key.startswith("layout_") for key in listed)
-        needed = (*TABLES, *_LAYOUT) if has_layout else TABLES
-        if form == _FORMAT:
-            known, needed = known | {"digest"}, (*needed, "digest")
-        missing = [key for key in needed if key not in listed]
-        if missing:
-            raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
-        unknown = sorted(listed - known)
-        if unknown:
-            raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
-        _check_shapes(name, file.shapes)
+        _check_listed(name, listed, form)
+        if "row_offsets" not in listed:
+            _check_shapes(name, file.shapes)
         expected = file.text("digest") if form == _FORMAT else None
         fields: dict[str, Any] = file.read(listed - {"digest"})
     if expected is not None and digest(fields, form) != expected:
@@ -71,13 +80,62 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key in NAMES:
         if key in fields:
             fields[key] = _texts(fields[key])
-    if has_layout:
+    if "layout_rows" in fields:
         rows, positions = (fields.pop(key) for key in _LAYOUT)
         labels = fields.pop("layout_labels", None)
         fields["layout"] = Layout(
             _texts(rows), positions, None if labels is None else _texts(labels)
         )
+    if "factor_names" in fields:
+        names, values = (fields.pop(key) for key in _FACTORS)
+        fields["factors"] = Factors(_texts(names), values)
+    if "row_offsets" in fields:
+        fields["rows"] = _read_rows(name, {key: fields.pop(f"row_{key}") for key in _ROWS})
+        fields["num_actions"] = int(fields["num_actions"])
     return fields
+
+
+def _check_listed(name: str, listed: set[str], form: str) -> None:
+    """A ValueError if a file lacks fields, or has some that no model has."""
+    own = _AS_ROWS if "row_offsets" in listed else TABLES
+    needed = list(own)
+    for group in (_LAYOUT, _FACTORS):
+        if listed & set(group):
+            needed += group
+    known = {*needed, *NAMES, "available", "layout_labels"}
+    if form == _FORMAT:
+        known, needed = known | {"digest"}, [*needed, "digest"]
+    missing = [key for key in needed if key not in listed]
+    if missing:
+        raise ValueError(f"path: {name!r} has no {', '.join(missing)}")
+    unknown = sorted(listed - known)
+    if unknown:
+        raise ValueError(f"path: {name!r} has fields that no MDP has: {', '.join(unknown)}")
+
+
+def _read_rows(name: str, arrays: dict[str, np.ndarray]) -> Rows:
+    """Rows whose offsets fit together; what else may be wrong with them is found later."""
+    offsets, ends = arrays["offsets"], arrays["ends"]
+    whole = all(
+        arrays[key].dtype.kind in "iu" for key in ("offsets", "action", "ends", "next_state")
+    )
+    fits = (
+        whole
+        and all(array.ndim == (2 if key == "reward" else 1) for key, array in arrays.items())
+        and _counts(offsets, len(arrays["action"]))
+        and _counts(ends, len(arrays["next_state"]))
+        and len(ends) == len(arrays["action"]) + 1
+        and len(arrays["probability"]) == len(arrays["reward"]) == len(arrays["next_state"])
+        and (arrays["action"] >= 0).all()
+    )
+    if not fits:
+        raise ValueError(f"path: {name!r} is not a saved MDP: its rows do not fit together")
+    return Rows(**arrays)
+
+
+def _counts(offsets: np.ndarray, total: int) -> bool:
+    rising = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == total
+    return bool(rising and (np.diff(offsets) >= 0).all())
 
 
 def _check_shapes(name: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -89,6 +147,7 @@ def _check_shapes(name: str, shapes: Mapping[str, tuple[int, ...]]) -> None:
         and shapes["reward"][:3] == own
         and len(shapes["reward"]) == 4
         and shapes["initial"] == shapes["terminal"] == own[:1]
+        and shapes.get("available", own[:2]) == own[:2]
     )
     if not fits:
         told = ", ".join(f"{key} {shapes[key]}" for key in TABLES)
