@@ -1,6 +1,7 @@
 """Actions that are not available everywhere: respected by everything that takes a model."""
 
 import itertools
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -169,7 +170,7 @@ def test_the_exact_limit_of_tlq_takes_none():
 def test_learned_tlq_tries_none(exploration):
     from lexicone.qlearning import Softmax
 
-    options = {} if exploration is None else {"exploration": Softmax(0.5)}
+    options: dict[str, Any] = {} if exploration is None else {"exploration": Softmax(0.5)}
     found = lx.tlq(shop(), lx.Order([-0.5]), "gabor", seeds=3, steps=600, **options)
     assert found.visits.sum() == 3 * 600
     assert not found.visits[:, ~shop().available].any()
@@ -207,6 +208,29 @@ def test_augmentation_and_search_take_none():
 def test_the_lagrangian_takes_none():
     found = lx.search(shop(), lx.Order([-0.5]), solver="lagrangian", steps=20_000, seeds=2)
     assert found.values == pytest.approx([-0.5, 2], abs=0.2)
+
+
+@pytest.mark.slow
+def test_saved_and_loaded_it_is_the_same(tmp_path):
+    shop().save(tmp_path / "shop.npz")
+    np.testing.assert_array_equal(lx.MDP.load(tmp_path / "shop.npz").available, shop().available)
+    trained = lx.train(shop(), [-0.5], lx.PPO(batch=4), seeds=1, updates=2)
+    trained.save(tmp_path / "run.safetensors")
+    again = lx.load(tmp_path / "run.safetensors")
+    np.testing.assert_array_equal(again.policy(0), trained.policy(0))
+
+
+def test_rows_are_saved_as_rows(tmp_path):
+    mdp = lx.MDP.from_function(
+        (0, 1), ["on"], lambda s, a: (1.0, (1, s[1]) if s[0] == 0 else None, -1)
+    )
+    mdp.save(tmp_path / "rows.npz")
+    again = lx.MDP.load(tmp_path / "rows.npz")
+    assert again.is_sparse
+    assert again.state_names == mdp.state_names
+    assert again.factors is not None
+    assert again.factors.names == ("factor 1", "factor 2")
+    assert lx.evaluate(again, [0, 0, 0]) == pytest.approx([-2])
 
 
 def test_environments_tell_what_is_available():

@@ -1,4 +1,4 @@
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def bets(money):
 
 
 def test_states_are_explored_and_named():
-    mdp = lx.MDP.from_function(2, bets, gamble, objective_names=("money", "time"))
+    mdp: Any = lx.MDP.from_function(2, bets, gamble, objective_names=("money", "time"))
     assert mdp.is_sparse
     assert set(mdp.state_names) == {"0", "1", "2", "3", "4", "5"}
     assert mdp.action_names == ("1", "2")
@@ -27,7 +27,7 @@ def test_states_are_explored_and_named():
 
 
 def test_actions_that_a_state_lacks_are_not_available():
-    mdp = lx.MDP.from_function(
+    mdp: Any = lx.MDP.from_function(
         1,
         lambda s: ["left", "right"] if s == 1 else ["right"] if s == 2 else [],
         lambda s, a: (1.0, s + 1 if a == "right" else s - 1, [-1.0]),
@@ -38,7 +38,7 @@ def test_actions_that_a_state_lacks_are_not_available():
 
 
 def test_none_is_the_end():
-    mdp = lx.MDP.from_function("on", ["stop"], lambda s, a: (1, None, 7))
+    mdp: Any = lx.MDP.from_function("on", ["stop"], lambda s, a: (1, None, 7))
     assert mdp.state_names == ("on", "end")
     assert lx.evaluate(mdp, [0, 0]) == pytest.approx([7])
 
@@ -52,7 +52,7 @@ def test_none_is_the_end():
     ],
 )
 def test_starts(starts, expected):
-    mdp = lx.MDP.from_function(starts, bets, gamble)
+    mdp: Any = lx.MDP.from_function(starts, bets, gamble)
     found = {mdp.state_names[s]: mdp.initial[s] for s in np.flatnonzero(mdp.initial)}
     assert found == pytest.approx(expected)
 
@@ -70,7 +70,7 @@ def test_factors_of_tuples_are_remembered():
             [state.wear],
         )
 
-    mdp = lx.MDP.from_function(Machine(2, 0), [0, 1], step)
+    mdp: Any = lx.MDP.from_function(Machine(2, 0), [0, 1], step)
     assert mdp.factors.names == ("stock", "wear")
     assert mdp.state_names[0] == "Machine(stock=2,wear=0)"
     assert mdp.factors.values[0].tolist() == [2, 0]
@@ -148,7 +148,7 @@ class Frame:
 @pytest.mark.parametrize("kind", ["tuples", "frame", "csv"])
 def test_transitions(kind, tmp_path):
     given = {"tuples": ROWS, "frame": Frame(), "csv": as_csv(tmp_path)}[kind]
-    mdp = lx.MDP.from_transitions(given)
+    mdp: Any = lx.MDP.from_transitions(given)
     assert mdp.objective_names == (None if kind == "tuples" else ("time", "fuel"))
     assert mdp.state_names[:1] == ("home",)
     assert mdp.action_names == ("car", "bike", "wait")

@@ -151,6 +151,8 @@ class Trained(TrainingResult):
 
     def _task_arrays(self) -> dict[str, np.ndarray]:
         arrays = {f"mdp.{name}": getattr(self.mdp, name) for name in TABLES}
+        if not self.mdp.available.all():
+            arrays["mdp.available"] = self.mdp.available
         if self.mdp.layout is not None:
             arrays["mdp.layout"] = self.mdp.layout.positions
         if self.features is not None:

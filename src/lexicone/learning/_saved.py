@@ -90,6 +90,7 @@ def load(
         layout = Layout(rows, arrays["mdp.layout"], labels) if rows else None
         mdp = MDP(
             **{table: arrays[f"mdp.{table}"] for table in TABLES},
+            available=arrays.get("mdp.available"),
             **facts["model_names"],
             layout=layout,
         )

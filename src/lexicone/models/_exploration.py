@@ -4,7 +4,7 @@ States are explored breadth first from the starts and numbered as they are met. 
 episode ends. States that are tuples of numbers are remembered as such: their *factors*.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -164,7 +164,8 @@ def as_reward(place: str, reward: Any) -> tuple[float, ...]:
     return found
 
 
-def _actions_of(actions: Any) -> Callable[[Any], Iterable[Hashable]]:
+def _actions_of(actions: Any) -> Any:
+    """A function from a state to what can be done there."""
     if callable(actions):
         return actions
     if isinstance(actions, str) or not isinstance(actions, Iterable):
@@ -180,9 +181,9 @@ def _outcomes(given: Any, state: Any, action: Any) -> list[tuple[float, Any, tup
     place = f"step({state!r}, {action!r})"
     single = isinstance(given, tuple) and len(given) == 3 and is_number(given[0])
     try:
-        rows = [given] if single else [tuple(row) for row in given]
+        rows: list[Any] = [given] if single else [tuple(row) for row in given]
     except TypeError:
-        rows = [()]
+        rows = []
     if not rows or any(len(row) != 3 for row in rows):
         raise ValueError(
             f"{place}: expected (probability, next state, rewards), or a list of such rows; got {given!r}"

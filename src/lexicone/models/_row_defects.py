@@ -50,7 +50,7 @@ def find_row_defects(
     )
     report(
         "reward",
-        ~np.isfinite(rows.reward).all(axis=1),
+        np.logical_not(np.isfinite(rows.reward).all(axis=1)),
         lambda e: f"is {rows.reward[e].tolist()}, not finite numbers",
         rows.choice,
     )
