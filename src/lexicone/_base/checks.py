@@ -1,7 +1,7 @@
 """What callers hand over, checked before any work: a ValueError that starts with the argument's name."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +13,7 @@ __all__ = [
     "check_range",
     "check_seed",
     "check_whole",
+    "find_places",
     "is_number",
 ]
 
@@ -112,3 +113,25 @@ def _range_in_words(low: float | int, high: float | int, above: bool, below: boo
     elif below:
         words.append("finite")
     return " and ".join(words) if words else "a number"
+
+
+def find_places(
+    objectives: Any, names: Sequence[str] | None, count: int, name: str = "objectives"
+) -> list[int]:
+    """The numbers, from 0, of objectives given by name or number; each at most once, at least one."""
+    if isinstance(objectives, str | bytes) or not isinstance(objectives, Iterable):
+        raise ValueError(f"{name}: expected a list of names or numbers, got {objectives!r}")
+    places = []
+    for given in objectives:
+        if isinstance(given, str) and given in (names or ()):
+            places.append(tuple(names or ()).index(given))
+        elif (
+            isinstance(given, Integral) and not isinstance(given, bool) and 0 <= int(given) < count
+        ):
+            places.append(int(given))
+        else:
+            known = f"{', '.join(names)}, or 0 to {count - 1}" if names else f"0 to {count - 1}"
+            raise ValueError(f"{name}: there is no {given!r}; there are {known}")
+    if not places or len(set(places)) != len(places):
+        raise ValueError(f"{name}: expected at least one, each once, got {list(objectives)!r}")
+    return places

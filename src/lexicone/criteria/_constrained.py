@@ -162,7 +162,7 @@ class ExactSolver:
             pairs, found = policy_that_keeps(self.pairs, relevant, others)
         nothing = np.zeros((count, count))
         result = Optimum(
-            outcome, objective, pairs, found, scaled, relevant, bound, nothing, attained
+            outcome, objective, pairs, found, scaled, relevant, bound, nothing, (), attained
         )
         return problem.stochastic(result, self.method)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_range, check_whole
+from lexicone._base.checks import check_range, check_whole, find_places
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
@@ -20,7 +20,7 @@ from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._tables import sensitivity_table
 from lexicone.exact._tolerances import KEPT_FLOOR
 from lexicone.models._arrays import as_array
-from lexicone.models._matching import find_places, match_order
+from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Level, Order, OrderLike
 

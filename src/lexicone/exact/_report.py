@@ -193,7 +193,8 @@ class Report:
     def _missing(self, values: np.ndarray, bound: np.ndarray, gross: np.ndarray) -> int | None:
         """The first objective whose value is not proven to the tolerance, relative to its size.
 
-        That is at least a thousandth of what is gained and paid on the way, and three tenths of the unit it was solved in.
+        That is at least a thousandth of what is gained and paid on the way, and three tenths of the unit it was
+        solved in.
         """
         key = np.asarray(Order(self.order.thresholds).key(values))
         least = np.maximum(1e-3 * gross, 0.3 * self.scale)

@@ -163,7 +163,9 @@ class _Stages:
         maximizer, found = careful_maximum(maximizer, question, self.deadline)
         usable = maximizer.pairs
         if np.isfinite(found.bound):
-            self.duals.append(StageDuals(objective, usable.states, found.weights, found.state_values))
+            self.duals.append(
+                StageDuals(objective, usable.states, found.weights, found.state_values)
+            )
         enough = found.outcome is Outcome.CAPPED or (
             found.outcome is Outcome.UNBOUNDED and threshold < np.inf
         )

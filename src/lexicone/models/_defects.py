@@ -67,7 +67,11 @@ def find_defects(
     report("probability", wrong, lambda s, a: f"sums to {sums[s, a]:.9g}, not 1")
     if np.isfinite(start) and abs(start - 1) > SUM_TOLERANCE:
         defects.append(f"initial: sums to {start:.9g}, not 1")
-    report("available", np.logical_not(available.any(axis=1)), lambda s: "has no action and is not terminal")
+    report(
+        "available",
+        np.logical_not(available.any(axis=1)),
+        lambda s: "has no action and is not terminal",
+    )
     possible = (probability > 0) & terminal[:, None, None]
     moves = possible & ~outside & (next_state != np.arange(states)[:, None, None])
     report(

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_range, check_seed, check_whole
-from lexicone.order import find_places
+from lexicone._base.checks import check_range, check_seed, check_whole, find_places
 
 __all__ = ["LinearQuadratic", "solve_lyapunov"]
 

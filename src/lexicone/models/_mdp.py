@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lexicone._base.checks import check_gamma
+from lexicone._base.checks import check_gamma, find_places
 from lexicone.models._arrays import read_only, scale_to_one
 from lexicone.models._available import (
     all_available,
@@ -235,8 +235,6 @@ class MDP(Dynamics):
 
         Objectives that are not listed are left out. An order with names does the same by itself (see `Order`).
         """
-        from lexicone.models._matching import find_places
-
         places = find_places(objectives, self.objective_names, self.num_objectives)
         names = self.objective_names and [self.objective_names[k] for k in places]
         if not self.is_sparse:
