@@ -286,10 +286,10 @@ import lexicone as lx
 mdp, order = lx.tasks.space_traders(), lx.Order([0.5])
 calls = {
     "objective": lambda: lx.sensitivity(mdp, order, "a"),
-    "gamma 1": lambda: lx.solve(mdp, order, "x"),
+    "gamma 1": lambda: lx.solve(mdp, order, gamma="x"),
     "gamma 2": lambda: lx.evaluate(mdp, [0, 0, 0, 0], None),
-    "gamma 3": lambda: lx.pareto(mdp, "x"),
-    "gamma 4": lambda: lx.lvi(mdp, [0.1], "x"),
+    "gamma 3": lambda: lx.pareto(mdp, gamma="x"),
+    "gamma 4": lambda: lx.lvi(mdp, [0.1], gamma="x"),
     "gamma 5": lambda: lx.simulate(mdp, [0, 0, 0, 0], gamma="x"),
     "points 1": lambda: lx.pareto(mdp, points=2.5),
     "points 2": lambda: lx.sensitivity(mdp, order, 0, points=2.5),
@@ -299,11 +299,11 @@ calls = {
     "episodes": lambda: lx.simulate(mdp, [0, 0, 0, 0], 2.5),
     "policy": lambda: lx.simulate(mdp, "left"),
     "mdp 1": lambda: lx.evaluate(None, [0]),
-    "mdp 2": lambda: lx.lvi(None, [0.1], 0.9),
+    "mdp 2": lambda: lx.lvi(None, [0.1], gamma=0.9),
     "mdp 3": lambda: lx.state_values(None, [0]),
     "mdp 4": lambda: lx.simulate(None, [0]),
     "mdp 5": lambda: lx.sensitivity(None, order, 0),
-    "slacks": lambda: lx.lvi(mdp, "a", 0.9),
+    "slacks": lambda: lx.lvi(mdp, "a", gamma=0.9),
     "returns": lambda: lx.satisfaction("a", order),
 }
 for name, call in calls.items():

@@ -263,7 +263,7 @@ def test_refusals():
 def test_is_at_home_in_torchjd():
     aggregator = OrderedAggregator([0.5], method="exact", delta=0.1)
     assert str(aggregator) == "Ordered [0.5]"
-    assert repr(aggregator).startswith("OrderedAggregator(Order(thresholds=(0.5,)")
+    assert repr(aggregator).startswith("OrderedAggregator(Order([0.5])")
     matrix = torch.ones(2, 3, requires_grad=True)
     assert not aggregator.observe(torch.ones(2)).gramian_weighting(matrix @ matrix.T).requires_grad
     assert UPGrad()(random_matrix(2, 3, 2)).shape == (3,)

@@ -160,7 +160,8 @@ def flow_policy(
     rows: Rows, flow: Flow, actions: int
 ) -> tuple[Float[np.ndarray, "S A"], Float[np.ndarray, " S"]]:
     """The stationary policy of a flow, and the probability with which it stays."""
-    taken = flow.choices.reshape(-1, actions)
+    taken = np.zeros((rows.num_states, actions))
+    taken[rows.state, rows.action] = flow.choices
     total = taken.sum(axis=1) + flow.stays
     stay = np.where(total > 0, flow.stays / np.where(total > 0, total, 1.0), 0.0)
     policy = np.where(taken.sum(axis=1, keepdims=True) > 0, taken, 1.0)

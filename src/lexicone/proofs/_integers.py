@@ -119,14 +119,19 @@ def simple_fraction(number: float) -> Fraction:
 
 def model_integers(mdp: MDP, rows: Rows) -> Integers:
     """Every row of the model, in the order of ``rows``."""
-    states, width = rows.states, mdp.num_successors
-    part, _ = _whole(mdp.probability[states].reshape(-1, width))
-    reward, unit = _whole(mdp.reward[states].reshape(len(part), width, mdp.num_objectives))
-    paid = (part[:, :, None] * reward).sum(axis=1)
-    paid[rows.nothing] = 0
+    states, model = rows.states, mdp.rows
     place = np.full(mdp.num_states, len(states))
     place[states] = np.arange(len(states))
-    target = place[mdp.next_state[states]].reshape(-1, width)
+    kept = np.flatnonzero(place[model.state] < len(states))
+    width = model.most_successors
+    slot = np.arange(width)
+    used = slot < np.diff(model.ends)[kept][:, None]
+    entry = np.where(used, model.ends[kept][:, None] + slot, 0)
+    part, _ = _whole(np.where(used, model.probability[entry], 0.0))
+    reward, unit = _whole(np.where(used[:, :, None], model.reward[entry], 0.0))
+    paid = (part[:, :, None] * reward).sum(axis=1)
+    paid[rows.nothing] = 0
+    target = np.where(used, place[model.next_state[entry]], len(states))
     initial, _ = _whole(mdp.initial)
     start = (initial[states], int(initial.sum()))
     return Integers(rows, target, part, part.sum(axis=1), paid, unit, start)
@@ -136,16 +141,18 @@ def policy_integers(
     model: Integers, chain: Rows, policy: np.ndarray, stay: np.ndarray | None
 ) -> Integers:
     """The one row per state of a policy, whose probabilities count as divided by their sum."""
-    count, actions = policy.shape
+    count = len(policy)
     shares, _ = _whole(policy)
     going, one = np.ones(count), 1
     if stay is not None:
         staying, one = _whole(stay)
         going = one - staying
     targets, parts, wholes, paids = [], [], [], []
+    first = np.searchsorted(model.rows.state, np.arange(count + 1))
     for s in range(count):
-        taken = np.flatnonzero(policy[s] > 0)
-        rows = s * actions + taken
+        choices = np.arange(first[s], first[s + 1])
+        rows = choices[policy[s, model.rows.action[choices]] > 0]
+        taken = model.rows.action[rows]
         product = 1
         for n in rows:
             product *= int(model.whole[n])

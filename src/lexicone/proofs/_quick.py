@@ -24,7 +24,7 @@ def find_doubt(mdp: MDP, solution: Any, tolerance: float) -> str:
     rows = read_rows(mdp, solution.gamma)
     if solution.certificate is None or not rows.num_states:
         return ""
-    visits = solution.occupancy[rows.states].ravel()
+    visits = solution.occupancy[rows.states[rows.state], rows.action]
     lasting = np.isinf(visits)
     taken = np.where(lasting, 0.0, visits)
     length = float(taken.sum()) if rows.gamma == 1 else 1 / (1 - rows.gamma)

@@ -1,6 +1,6 @@
 """A model as the verifier reads it: one row of probabilities and rewards per choice, with bounds on rounding.
 
-Only the tables of the `MDP` are read. Distributions count as scaled to a sum of exactly 1. An expected reward
+Only the rows of the `MDP` are read. Distributions count as scaled to a sum of exactly 1. An expected reward
 that is 0 up to the rounding of its own sum is 0.
 """
 
@@ -26,6 +26,8 @@ class Rows:
     states: Int[np.ndarray, " S"]
     """Their numbers in the model."""
     state: Int[np.ndarray, " N"]
+    action: Int[np.ndarray, " N"]
+    """Their numbers in the model; 0 for the row of a policy."""
     matrix: sparse.csr_array
     """P, ``[N,S]``; what is missing from a row's sum of 1 ends the episode."""
     reward: Float[np.ndarray, "N K"]
@@ -95,31 +97,33 @@ def decided_states(mdp: MDP) -> Int[np.ndarray, " S"]:
 
 
 def read_rows(mdp: MDP, gamma: float) -> Rows:
-    """Every action of every state that can be reached: row ``s·A + a``."""
-    states = decided_states(mdp)
-    actions, width = mdp.num_actions, mdp.num_successors
+    """Every choice of every state that can be reached."""
+    states, model = decided_states(mdp), mdp.rows
     place = np.full(mdp.num_states, -1)
     place[states] = np.arange(len(states))
-    target = place[mdp.next_state[states]].reshape(-1, width)
-    weight = mdp.probability[states].reshape(-1, width)
-    weight = weight / weight.sum(axis=1, keepdims=True)
-    paid = mdp.reward[states].reshape(len(states) * actions, width, mdp.num_objectives)
-    inside = (weight > 0) & (target >= 0)
-    ends = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    matrix = sparse.csr_array(
-        (weight[inside], target[inside], ends), shape=(len(states) * actions, len(states))
-    )
-    matrix.sum_duplicates()
+    kept = place[model.state] >= 0
+    of_kept = kept[model.choice]
+    target, paid = place[model.next_state[of_kept]], model.reward[of_kept]
+    counts = np.diff(model.ends)[kept]
+    choice = np.repeat(np.arange(len(counts)), counts)
+    weight = model.probability[of_kept]
+    weight = weight / np.bincount(choice, weight, len(counts))[choice]
+    inside = target >= 0
+    shape = (len(counts), len(states))
+    matrix = sparse.csr_array((weight[inside], (choice[inside], target[inside])), shape=shape)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    mean = sparse.csr_array((weight, np.arange(len(weight)), first), (len(counts), len(weight)))
     return Rows(
         states=states,
-        state=np.repeat(np.arange(len(states)), actions),
+        state=place[model.state[kept]],
+        action=model.action[kept],
         matrix=matrix,
-        reward=np.einsum("nb,nbk->nk", weight, paid),
-        size=np.einsum("nb,nbk->nk", weight, np.abs(paid)),
-        ends=((weight > 0) & (target < 0)).any(axis=1),
+        reward=np.asarray(mean @ paid),
+        size=np.asarray(mean @ np.abs(paid)),
+        ends=np.bincount(choice[~inside], minlength=len(counts)) > 0,
         initial=mdp.initial[states] / mdp.initial.sum(),
         gamma=float(gamma),
-        terms=2 * width + 4,
+        terms=2 * model.most_successors + 4,
     )
 
 
@@ -128,14 +132,14 @@ def policy_rows(
 ) -> Rows:
     """The one row per state of a policy of those states; with probability ``stay`` it ends there, unpaid."""
     count, actions = policy.shape
-    shares = policy / policy.sum(axis=1, keepdims=True)
+    shares = policy[rows.state, rows.action]
+    shares = shares / np.bincount(rows.state, shares, count)[rows.state]
     if stay is not None:
-        shares = shares * (1 - stay)[:, None]
+        shares = shares * (1 - stay)[rows.state]
+    taken = np.flatnonzero(shares)
     pick = sparse.csr_array(
-        (shares.ravel(), np.arange(count * actions), np.arange(count + 1) * actions),
-        shape=(count, count * actions),
+        (shares[taken], (rows.state[taken], taken)), shape=(count, len(rows.state))
     )
-    pick.eliminate_zeros()
     matrix = sparse.csr_array(pick @ rows.matrix)
     ends = np.asarray(pick @ rows.ends.astype(float)) > 0
     if stay is not None:
@@ -143,6 +147,7 @@ def policy_rows(
     return Rows(
         states=rows.states,
         state=np.arange(count),
+        action=np.zeros(count, dtype=np.int32),
         matrix=matrix,
         reward=pick @ rows.reward,
         size=pick @ rows.size,

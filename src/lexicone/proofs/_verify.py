@@ -81,7 +81,7 @@ def verify(
     claims = _shapes(mdp, solution)
     if not claims:
         try:
-            mdp, _ = match_order(mdp, solution.order)
+            mdp, _ = match_order(mdp, solution.order, gamma=solution.gamma)
         except ValueError as error:  # other names
             claims = [Claim("model", False, str(error))]
     if claims:
@@ -92,7 +92,7 @@ def verify(
             f"exact: takes models of up to {MAX_EXACT_STATES} states that can be reached, "
             f"this one has {rows.num_states}"
         )
-    claims.append(_policy(solution))
+    claims.append(_policy(mdp, solution))
     if not claims[0].holds:
         return Verification(str(solution.status), tuple(claims), exact)
     model = model_integers(mdp, rows) if exact else Floats(rows)
@@ -143,12 +143,15 @@ def _shapes(mdp: MDP, solution: Claimed) -> list[Claim]:
     return []
 
 
-def _policy(solution: Claimed) -> Claim:
+def _policy(mdp: MDP, solution: Claimed) -> Claim:
     policy = np.asarray(solution.policy, dtype=float)
     fair = np.isfinite(policy).all() and (policy >= 0).all()
     error = float(np.abs(policy.sum(axis=1) - 1).max(initial=0.0)) if fair else np.inf
     if not error <= _SUM:
         return Claim("policy", False, "its rows are not probabilities that sum to 1", error)
+    if policy[~mdp.available].any():
+        s, a = np.argwhere((policy > 0) & ~mdp.available)[0]
+        return Claim("policy", False, f"in state {s} it takes action {a}, which is not available")
     if solution.policies == "deterministic" and ((policy > 0) & (policy < 1)).any():
         return Claim("policy", False, "it chooses at random, and is said not to")
     if solution.stay is not None:
