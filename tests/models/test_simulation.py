@@ -294,7 +294,6 @@ calls = {
     "points 1": lambda: lx.pareto(mdp, points=2.5),
     "points 2": lambda: lx.sensitivity(mdp, order, 0, points=2.5),
     "thresholds": lambda: lx.sensitivity(mdp, order, 0, thresholds=["a"]),
-    "order": lambda: lx.sensitivity(mdp, [0.5], 0),
     "seed": lambda: lx.simulate(mdp, [0, 0, 0, 0], seed="a"),
     "episodes": lambda: lx.simulate(mdp, [0, 0, 0, 0], 2.5),
     "policy": lambda: lx.simulate(mdp, "left"),

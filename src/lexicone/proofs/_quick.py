@@ -89,5 +89,6 @@ def _of_bounds(rows: Rows, solution: Any, length: float, tolerance: float) -> st
 
 
 def _steps(rows: Rows, length: float) -> str:
-    kind = "an episode has" if rows.gamma == 1 else "with this discount"
-    return f"{kind} some {length:.2g} steps, and rounding adds up"
+    if rows.gamma == 1:
+        return f"episodes take {length:.2g} steps on average, and rounding adds up with each"
+    return f"with this discount rounding adds up over some {length:.2g} steps"
