@@ -318,7 +318,7 @@ lx.simulate(mdp, [0, 0, 0, 0], 3, seed=np.int64(4), max_steps=np.int32(5), gamma
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert set(done.stdout.splitlines()) == {"right"}
-    assert len(done.stdout.splitlines()) == 20
+    assert len(done.stdout.splitlines()) == 19
 
 
 @pytest.mark.parametrize(

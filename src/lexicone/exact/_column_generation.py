@@ -99,7 +99,7 @@ class ColumnGeneration:
                 if value >= cap:
                     return StageMaximum(Outcome.CAPPED, value, np.inf, weights, best_values)
             accuracy = 1e-2 * (best_bound - value)
-            size = max(1.0, abs(value))
+            size = max(1.0, abs(value)) if np.isfinite(value) else 1.0
             exact = not rough or not 1e-10 * size <= accuracy <= size
             found = self._best_policy_for(weights, 0.0 if exact else accuracy)
             if found is None:
@@ -111,8 +111,10 @@ class ColumnGeneration:
             bound = upper_bound(pairs, weights, found.values, floors, found.steps_left)
             if cut_short and pairs.gamma == 1:  # then a bound needs the values of a best policy
                 bound = np.inf
-            if bound <= best_bound:
-                best_bound, best_weights, best_values = bound, weights, found.values
+            same = exact and bound <= best_bound + EXACT_GAP * size
+            if same or bound <= best_bound:  # of two that prove the same, the values that do not slip
+                best_weights, best_values = weights, found.values
+            best_bound = min(bound, best_bound)
             if self.progress is not None:
                 self.progress(f"{len(self.policies)} policies, between {value:.9g} and {bound:.9g}")
             open_gap = (best_bound - value) / max(1.0, abs(best_bound))
