@@ -112,7 +112,9 @@ class ColumnGeneration:
             if cut_short and pairs.gamma == 1:  # then a bound needs the values of a best policy
                 bound = np.inf
             same = exact and bound <= best_bound + EXACT_GAP * size
-            if same or bound <= best_bound:  # of two that prove the same, the values that do not slip
+            if (
+                same or bound <= best_bound
+            ):  # of two that prove the same, the values that do not slip
                 best_weights, best_values = weights, found.values
             best_bound = min(bound, best_bound)
             if self.progress is not None:
