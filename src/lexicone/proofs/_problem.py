@@ -54,6 +54,17 @@ class Problem:
         size = np.abs(self.rows.reward).max(axis=0, initial=0.0)
         return np.where(size > 0, size, 1.0)
 
+    @cached_property
+    def turnover(self) -> Float[np.ndarray, " K"]:
+        """What the policy gains and pays on the way, both counted as positive; without what it does for ever."""
+        visits = np.asarray(self.solution.occupancy)[self.chain.states].sum(axis=1)
+        return np.where(np.isfinite(visits), visits, 0.0) @ self.chain.size
+
+    def room(self, objective: int, value: Any) -> float:
+        """The tolerance for a value: relative to its size, at least 1, and to a thousandth of the turnover."""
+        size = abs(float(value)) if value is not None and np.isfinite(float(value)) else 0.0
+        return self.tolerance * max(1.0, size, 1e-3 * float(self.turnover[objective]))
+
     def label(self, objective: int) -> str:
         """The objective's name."""
         return self.mdp.objective_labels[objective]

@@ -1,15 +1,16 @@
 """The proof of a bound, stage by stage, from the weights that the solution gives.
 
-Let f_j be what the policy surely has of objective j, cut at its threshold; where that is the maximum up to
-rounding (10⁻⁹ of its size), the maximum itself. For every policy that has as much of all objectives before i, and any
-weights w ≥ 0 with w_i = 1,
+Let f_j be the maximum of objective j, cut at its threshold, that the solution says it keeps, if that is proven and the
+policy has it up to the tolerance; else what the policy surely has. For every policy that has as much of all objectives
+before i, and any weights w ≥ 0 with w_i = 1,
 
     V_i  ≤  Σ_j w_j V_j − Σ_{j≠i} w_j f_j  ≤  H(w) − Σ_{j≠i} w_j f_j,
 
 with a bound H(w) on the weighted sum over all policies. A solver may have left out choices that lose against an earlier
 stage's weights u. Here they are not left out, but priced: w + M·u in place of w makes them lose, and costs M times
-what the earlier bound left open. Only where a loop behind such a choice pays for ever (γ=1), so that no price holds
-it, is the choice left out here too: whoever makes it with any probability no longer has the earlier maximum.
+what the earlier bound left open. Where no price is found that leaves less than a tenth of the tolerance open (a loop
+behind such a choice may pay for ever), the choice is left out here too: whoever makes it with any probability no longer
+has the earlier maximum.
 """
 
 from collections.abc import Sequence
@@ -30,9 +31,6 @@ __all__ = ["StageBound", "bound_claims", "stage_bounds", "stage_claim", "without
 
 _PENALTIES = (10**2, 10**4, 10**6, 10, 10**3, 10**5)
 _EXACT_PENALTIES = (10**9, 10**13)
-_ROUNDING = (
-    1e-9  # of a value's size: policies that fall short of a maximum by less are not told apart
-)
 _NUDGES = 8
 _LOSS = 1e-9  # of the values' size: a choice that loses more cannot keep a maximum
 
@@ -116,7 +114,7 @@ def stage_claim(problem: Problem, proven: StageBound, best: bool) -> Claim | Non
     name = ("ties in " if stage.breaks_ties else "bound on ") + problem.label(stage.objective)
     stated = float(problem.solution.bound[stage.objective])
     value = float(problem.solution.values[stage.objective])
-    room = Fraction(problem.tolerance) * Fraction(max(1.0, abs(value)) if np.isfinite(value) else 1)
+    room = Fraction(problem.room(stage.objective, value))
     if not best and stated == np.inf:
         return None
     if proven.most is None:
@@ -164,7 +162,7 @@ def stage_bounds(
         if needed is not None and i in needed:
             own = Fraction(needed[i])
         proven.own = own
-        room = problem.tolerance * (max(1.0, abs(float(own))) if own is not None else 1.0)
+        room = problem.room(i, own)
         mine = [s for s in given if s.objective == i]
         hint = mine[-1 if stage.breaks_ties else 0] if mine else None
         others = {j: f for j, f in floors.items() if j != i}
@@ -178,12 +176,23 @@ def stage_bounds(
             proven.most = limit if proven.best is None else min(proven.best, limit)
         if own is None:
             break
-        floors[i] = own
+        floors[i] = max(own, _said(problem, proven, room))
         if proven.attained and not met and proven.most is not None:
-            rounding = Fraction(_ROUNDING * max(1.0, abs(float(own))))
-            floors[i] = max(own, min(proven.most, own + rounding))
-            proven.open = proven.most - floors[i]
+            proven.open = max(proven.most - floors[i], Fraction(0))
     return found
+
+
+def _said(problem: Problem, proven: StageBound, room: float) -> Fraction:
+    """The maximum that the solution says it keeps, if it is proven to be one and the policy has it up to the tolerance.
+
+    The stages after are bounded for policies that have all of it. Else what the policy itself has.
+    """
+    own, said = proven.own, float(problem.solution.bound[proven.stage.objective])
+    assert own is not None
+    if proven.most is None or not np.isfinite(said) or proven.stage.breaks_ties:
+        return own
+    most = min(proven.most, Fraction(said))
+    return most if most <= own + Fraction(room) else own
 
 
 def _at_most(problem: Problem, hint: Any, floors: dict[int, Fraction]) -> float:
@@ -224,7 +233,7 @@ def _prove(problem: Problem, proven: StageBound, before: list[StageBound], room:
             if _tight(proven, room) or (endless and penalty >= 10**4):
                 break
         attained = [b for b in earlier if b.attained]
-        if endless and attained and proven.bound is None:
+        if attained and not _tight(proven, room):
             relevant = np.zeros(problem.mdp.num_objectives, dtype=bool)
             relevant[[*floors, i]] = True
             fewer = usable_choices(problem.rows, relevant, *without_losses(problem, attained))
