@@ -219,8 +219,8 @@ def _prove(problem: Problem, proven: StageBound, before: list[StageBound], room:
     if not _tight(proven, room):  # then the maxima before are needed, of met thresholds too
         for n, b in enumerate(before):
             if not b.weights and b.usable is not None:
-                _prove(problem, b, before[:n], room)
-        earlier = [b for b in before if b.attained or (b.open is not None and b.open <= 10 * room)]
+                _prove(problem, b, before[:n], problem.room(b.stage.objective, b.own))
+        earlier = [b for b in before if b.attained or _nearly(problem, b)]
         penalties = _PENALTIES + (_EXACT_PENALTIES if problem.model.exact else ())
         for penalty in penalties if earlier else ():
             weights = list(base)
@@ -239,6 +239,11 @@ def _prove(problem: Problem, proven: StageBound, before: list[StageBound], room:
             fewer = usable_choices(problem.rows, relevant, *without_losses(problem, attained))
             _try(problem, proven, fewer, base, None)
     proven.attained = _tight(proven, 10 * room)
+
+
+def _nearly(problem: Problem, proven: StageBound) -> bool:
+    room = problem.room(proven.stage.objective, proven.own)
+    return proven.open is not None and float(proven.open) <= 10 * room
 
 
 def _tight(proven: StageBound, room: float) -> bool:

@@ -200,15 +200,12 @@ def _follows(
     claims.append(
         Claim("key", same, "follows from the values" if same else f"is {expected}, by the values")
     )
-    paid = np.abs(np.asarray(solution.occupancy)).sum() if len(chain.states) else 0.0
+    visits = np.asarray(solution.occupancy)[chain.states].sum(axis=1)
+    turnover = np.where(np.isfinite(visits), np.abs(visits), 0.0) @ chain.size
     wrong = []
     for j, limit in enumerate(solution.order.thresholds):
         low, high = float(intervals[j].low), float(intervals[j].high)
-        largest = float(chain.size[:, j].max(initial=0.0))
-        turnover = largest * paid if np.isfinite(paid) else np.inf
-        room = 0.0
-        if np.isfinite(limit):
-            room = tolerance * max(abs(limit), min(1.0, turnover))
+        room = tolerance * max(abs(limit), float(turnover[j])) if np.isfinite(limit) else 0.0
         said = bool(solution.satisfied[j])
         if (said and high < limit - room) or (not said and low >= limit + room):
             wrong.append(j)
