@@ -42,7 +42,9 @@ from .learning import (
     Reinforce as Reinforce,
     Trained as Trained,
     TrainedEnv as TrainedEnv,
+    TrainedSegments as TrainedSegments,
     load as load,
+    load_policy as load_policy,
     train as train,
     train_many as train_many,
 )

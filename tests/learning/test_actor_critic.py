@@ -211,8 +211,6 @@ def test_episodes_are_run_with_the_policy_not_with_its_mean():
     state = state._replace(
         policy=certain(state.policy, [20.0, 0.0]), average=certain(state.policy, [0.0, 20.0])
     )
-    acted = SMALL.act(state, jax.numpy.eye(2), jax.random.key(0), 0)
-    np.testing.assert_array_equal(np.argmax(acted, axis=1), 0)
     _, metrics = jax.jit(SMALL.update)(problem, state, jax.random.key(0), jax.numpy.array(0.0))
     np.testing.assert_allclose(metrics["returns"], [1, 0])
     np.testing.assert_array_equal(np.argmax(SMALL.log_policy(problem, state), axis=1), 1)

@@ -17,6 +17,7 @@ from lexicone.tasks import maze
 from tests.helpers.bets import Wager, altered
 
 ORDER, LIMIT = Order([0.0]), 130
+SHORT: dict[str, Any] = {"hidden": (), "copies": 1, "length": LIMIT, "epochs": 1, "minibatches": 1}
 
 
 def endless(self: Any, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -48,11 +49,11 @@ def test_an_environment_says_how_long_its_episodes_are(task, limit):
     assert open_env(source_of(task)).limit == limit
 
 
-@pytest.mark.parametrize("learner", [PPO(hidden=(), batch=1), Reinforce(hidden=(), dropout=0.0)])
+@pytest.mark.parametrize("learner", [PPO(**SHORT), Reinforce(hidden=(), dropout=0.0)])
 def test_episodes_are_as_long_as_the_environment_has_them(learner):
     found = trained(limited, learner)
     assert found.learner.max_steps == LIMIT
-    assert found.history["steps"].tolist() == [[LIMIT * learner.batch]]
+    assert found.history["episodes"][..., -1].item() == 1
     assert found.evaluate(1).lengths.tolist() == [[LIMIT]]
 
 
@@ -60,17 +61,19 @@ def test_a_setting_below_the_limit_is_reported_before_any_work():
     with pytest.warns(
         UserWarning, match=r"^max_steps: Altered has episodes of up to 130 steps.* after 9$"
     ):
-        found = trained(limited, PPO(hidden=(), batch=1, max_steps=9))
-    assert found.history["steps"].tolist() == [[9]]
+        found = trained(limited, PPO(**SHORT, max_steps=9))
+    assert found.history["episodes"].tolist() == [[LIMIT // 9]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trained(limited, PPO(hidden=(), batch=1, max_steps=LIMIT + 1))
+        trained(limited, PPO(**SHORT, max_steps=LIMIT + 1))
 
 
 def test_where_no_limit_is_known_the_learners_own_is_reported_when_it_cuts():
-    with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 100 steps"):
-        trained(Endless, PPO(hidden=(), batch=1))
+    with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 200 steps"):
+        trained(Endless, Reinforce(hidden=(), dropout=0.0))
+    with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 1000 steps"):
+        trained(Endless, PPO(**SHORT | {"length": 1000}))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trained(Wager, PPO(hidden=(), batch=1))  # ends by itself
-        trained(Endless, PPO(hidden=(), batch=1, max_steps=9))  # was asked for
+        trained(Wager, PPO(**SHORT))  # ends by itself
+        trained(Endless, PPO(**SHORT, max_steps=9))  # was asked for

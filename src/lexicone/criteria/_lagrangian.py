@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Float, Int
 
+from lexicone.models._advantages import sum_until_end
 from lexicone.models._environment import (
     Environment,
     EpisodeState,
@@ -151,14 +152,7 @@ def update(
     later = jnp.where(batch.terminated[..., None], 0.0, state.critic[batch.next_state])
     surprise = batch.reward + gamma * later - state.critic[batch.state]
 
-    def back(after: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        own, ended = now
-        total = own + gamma * rates.trace * jnp.where(ended[:, None], 0.0, after)
-        return total, total
-
-    advantage = jax.lax.scan(
-        back, jnp.zeros_like(surprise[0]), (surprise, batch.ended), reverse=True
-    )[1]
+    advantage = sum_until_end(surprise, batch.ended, gamma * rates.trace)
     missing = jnp.where(
         jnp.isfinite(problem.floors), problem.floors - problem.start @ state.critic, 0.0
     )

@@ -28,9 +28,11 @@ __all__ = [
     "UnknownEnvironment",
     "check_finite",
     "copies",
+    "gymnasium_of",
     "imports_a_module",
     "open_env",
     "open_task",
+    "own_limit",
     "read_reward",
     "read_row",
     "source_of",
@@ -131,7 +133,7 @@ def source_of(task: Any, **options: Any) -> EnvSource:
             "task: expected an MDP, a Gymnasium environment, its id, or a function that makes one, "
             f"got {type(task).__name__}"
         )
-    gymnasium = _gymnasium()
+    gymnasium = gymnasium_of()
     if isinstance(task, str):
         make = lambda: _make_known(gymnasium, task, options)  # noqa: E731
         return EnvSource(make, task, options)
@@ -188,7 +190,7 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             "features: an environment takes a function from an observation to a vector, "
             f"got {type(features).__name__}"
         )
-    gymnasium = _gymnasium()
+    gymnasium = gymnasium_of()
     env = source.make()
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"task: made a {type(env).__name__}, not a gymnasium.Env")
@@ -215,13 +217,13 @@ def open_env(source: EnvSource, features: Any = None, objectives: int | None = N
             digest(trace) if digest(trace) == digest(again) else "vary",
             names if names is not None and len(names) == count else None,
         )
-        limit = _limit(env)
+        limit = own_limit(env)
     finally:
         env.close()
     return OpenedEnv(facts, source, features, see, tuple(range(count)), limit)
 
 
-def _limit(env: Any) -> int | None:
+def own_limit(env: Any) -> int | None:
     """The least of what its spec, a ``TimeLimit`` around it, or a model behind it says of the length of episodes."""
     spec, layer = getattr(env, "spec", None), env
     said = [getattr(spec, "max_episode_steps", None)]
@@ -280,7 +282,7 @@ def check_finite(what: str, rows: np.ndarray, name: str, time: int, where: str =
         )
 
 
-def _gymnasium() -> Any:
+def gymnasium_of() -> Any:
     try:
         return importlib.import_module("gymnasium")
     except ImportError as error:

@@ -27,24 +27,32 @@ def run_to_end(
     go_on: Callable[[Runs, int], Runs],
     result: Callable[[Runs], TrainingResult],
     plan: Plan,
+    restore: Callable[[dict[str, np.ndarray]], None] | None = None,
 ) -> Runs:
     """All updates that are left, in pieces, with looks and checkpoints between them.
 
-    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as. A ValueError
-    where numbers are lost; the checkpoint then holds all updates before.
+    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as, and
+    ``restore`` is told what else a file holds from which a training goes on. A ValueError where numbers are lost; the
+    checkpoint then holds all updates before. Whatever else ``go_on`` raises, the checkpoint is that of the last piece.
     """
     path, wanted = plan.checkpoint, result(runs)
     if path is not None:
         _ = wanted.identity  # so that settings which no file can hold are refused now
     if path is not None and plan.resume and Path(path).exists():
-        runs = resume(path, wanted)
+        runs, more = resume(path, wanted)
+        if restore is not None:
+            restore(more)
 
     def save(runs: Runs) -> None:
         if path is not None:
             result(runs).save(path)
 
     def go_on_with_numbers(runs: Runs, until: int) -> Runs:
-        after = jax.block_until_ready(go_on(runs, until))
+        try:
+            after = jax.block_until_ready(go_on(runs, until))
+        except Exception:
+            save(runs)  # what was done before: the world may have failed, the training has not
+            raise
         if lost_seeds(runs, after).any():
             good, what = first_loss(runs, until, go_on, plan.every, wanted.order)
             save(good)
@@ -93,6 +101,8 @@ def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
             done = int(runs.update)
             row = (done - 1) // plan.every
             size = done - row * plan.every
+            if "finished" in runs.log:
+                size = max(1.0, float(np.asarray(runs.log["finished"])[row].mean()))
             means = {
                 name: np.asarray(runs.log[name])[row].mean(axis=0) / size
                 for name in ("returns", "satisfied")

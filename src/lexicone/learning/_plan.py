@@ -10,7 +10,7 @@ import numpy as np
 
 from lexicone._base.checks import check_whole
 from lexicone._base.files import check_writable
-from lexicone.learning._defaults import EPISODES, SEEDS
+from lexicone.learning._defaults import EPISODES, SEEDS, STEPS
 
 __all__ = ["Plan", "as_key", "key_numbers", "make_plan"]
 
@@ -37,11 +37,13 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    batch: int,
+    batch: int | None,
     *,
+    steps_each: int | None = None,
     seeds: Any = SEEDS,
     updates: Any = None,
     episodes: Any = None,
+    steps: Any = None,
     seed: Any = 0,
     log_every: Any = None,
     snapshots: Any = 0,
@@ -49,14 +51,26 @@ def make_plan(
     checkpoint: Any = None,
     resume: bool = False,
 ) -> Plan:
-    """What these options of `train` mean for batches of so many episodes."""
+    """What these options of `train` mean for updates from a ``batch`` of episodes, or from ``steps_each`` steps."""
     check_whole(seeds=seeds)
-    if updates is not None and episodes is not None:
-        raise ValueError("updates, episodes: give one of them")
+    if sum(given is not None for given in (updates, episodes, steps)) > 1:
+        raise ValueError("updates, episodes, steps: give one of them")
+    if batch is None and episodes is not None:
+        raise ValueError(
+            "episodes: this learner takes segments of steps from environments, in which any number of episodes may "
+            "end; give steps or updates"
+        )
+    if batch is not None and steps is not None:
+        raise ValueError(
+            "steps: batches of whole episodes have any number of steps; give episodes or updates"
+        )
     if updates is None:
-        episodes = EPISODES if episodes is None else episodes
-        check_whole(episodes=episodes)
-        updates = -(-int(episodes) // batch)
+        if batch is None:
+            wanted, each = {"steps": STEPS if steps is None else steps}, steps_each or 1
+        else:
+            wanted, each = {"episodes": EPISODES if episodes is None else episodes}, batch
+        check_whole(**wanted)
+        updates = -(-int(*wanted.values()) // each)
     check_whole(updates=updates)
     if log_every is None:
         log_every = max(1, -(-updates // _HISTORY_ROWS))

@@ -10,12 +10,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, UInt
+from jaxtyping import Array, Int, UInt
 
-__all__ = ["random_bits", "threefry", "uniforms"]
+__all__ = ["random_bits", "shuffled", "threefry", "uniforms"]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
+_OFFSETS = 2**30  # the stream they come from
+_ROUNDS = 4  # of a shuffle, times the number of bits
 
 
 def threefry(key: UInt[Array, "2"], first: Array, second: Array) -> tuple[Array, Array]:
@@ -43,3 +45,23 @@ def uniforms(key: Any, stream: Any, shape: tuple[int, ...], dtype: Any = float) 
     """Numbers from [0, 1), multiples of 2⁻²⁴."""
     bits = random_bits(key, stream, math.prod(shape))
     return ((bits >> 8).astype(dtype) * 2.0**-24).reshape(shape)
+
+
+def shuffled(key: Any, count: int) -> Int[Array, " count"]:
+    """The numbers 0 to ``count``−1 in another order: swap-or-not (Hoang, Morris & Rogaway 2012).
+
+    In every round each number has a partner, ``offset − x`` modulo ``count``, with which it changes places or not by a
+    bit that both share. No sorting, which on a CPU takes longer, and whose threads may wait for each other for ever.
+    """
+    rounds = _ROUNDS * max(1, (count - 1).bit_length())
+    offsets = (random_bits(key, _OFFSETS, rounds) % jnp.uint32(count)).astype(jnp.int32)
+    data = jax.random.key_data(key)
+
+    def swap(i: Any, x: Array) -> Array:
+        partner = offsets[i] - x
+        partner = jnp.where(partner < 0, partner + count, partner)
+        shared = jnp.maximum(x, partner).astype(jnp.uint32)
+        label = jnp.broadcast_to(jnp.asarray(i, jnp.uint32), shared.shape)
+        return jnp.where(threefry(data, shared, label)[0] & 1 == 1, partner, x)
+
+    return jax.lax.fori_loop(0, rounds, swap, jnp.arange(count, dtype=jnp.int32))

@@ -19,7 +19,7 @@ from lexicone.learning._environments import (
     copies,
     open_env,
 )
-from lexicone.learning._learner import EnvLearner, as_pytree
+from lexicone.learning._learner import AnyLearner, as_pytree
 from lexicone.learning._play import play
 from lexicone.learning._problem import Problem, env_problem
 from lexicone.learning._result import (
@@ -184,7 +184,7 @@ class TrainedEnv(TrainingResult):
 
 @jax.jit
 def _log_policy(
-    learner: EnvLearner, problem: Problem, state: Any, rows: Float[Array, "M D"]
+    learner: AnyLearner, problem: Problem, state: Any, rows: Float[Array, "M D"]
 ) -> Float[Array, "M A"]:
     return learner.log_policy(problem._replace(features=rows), state)
 

@@ -4,10 +4,11 @@ A file holds the leaves of `Runs`, the model or what is known of the environment
 (`TrainingResult.identity`).
 """
 
+import dataclasses
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -19,14 +20,18 @@ from lexicone._base import checkpoint
 from lexicone._base.checks import check_whole
 from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
-from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
-from lexicone.learning._learner import AnyLearner
-from lexicone.learning._problem import Problem, check_features, env_problem, model_problem
+from lexicone.learning._environments import EnvFacts, EnvSource, imports_a_module, source_of
+from lexicone.learning._learner import as_pytree
+from lexicone.learning._open_world import WorldFacts
+from lexicone.learning._prepare import prepare
+from lexicone.learning._problem import check_features, env_problem, model_problem
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
+from lexicone.learning._result_segments import SegmentRun, TrainedSegments, segment_problem
 from lexicone.learning._runs import Runs, named_leaves
 from lexicone.learning.algos._registry import LEARNERS
+from lexicone.learning.algos._segment_ppo import init
 from lexicone.models._layout import Layout
 from lexicone.models._mdp import MDP
 from lexicone.models._saved_models import TABLES
@@ -53,14 +58,20 @@ class _Entries(dict[str, Any]):
 
 
 def load(
-    path: str | os.PathLike[str], learner: Any = None, *, task: Any = None, features: Any = None
+    path: str | os.PathLike[str],
+    learner: Any = None,
+    *,
+    task: Any = None,
+    features: Any = None,
+    actions: Any = None,
+    rewards: Any = None,
 ) -> Any:
-    """A `Trained` or a `TrainedEnv` from a file, or from a folder that ``lexicone train`` wrote to; finished or not.
+    """A `Trained`, `TrainedEnv` or `TrainedSegments` from a file or a folder of ``lexicone train``, finished or not.
 
     For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
-    is made again; any other one is needed as ``task`` before its policies can act, and so is the function
-    ``features`` if there was one. A file may not ask for a module to be imported: an environment whose id is
-    ``"module:Name-v0"`` is made again only if that id is given as ``task``.
+    is made again; any other one is needed as ``task`` before it is evaluated, and so are the functions ``features`` and
+    ``rewards`` and the ``actions`` that were given to `train`. A file may not ask for a module to be imported: an
+    environment whose id is ``"module:Name-v0"`` is made again only if that id is given as ``task``.
     """
     saved = _read(os.path.join(path, TRAINING_FILE) if os.path.isdir(path) else path)
     name, arrays, facts = saved
@@ -81,6 +92,8 @@ def load(
             "every": facts["every"],
         }
     shared["learner"] = _make_learner(saved) if learner is None else learner
+    if "segments" in facts:
+        return _load_segments(saved, shared, task, features, actions, rewards)
     if "environment" in facts:
         return _load_env(saved, shared, task, features)
     if task is not None or features is not None:
@@ -96,7 +109,7 @@ def load(
         )
         features = check_features(mdp, arrays.get("features"))
         problem = model_problem(mdp, features, as_order(order, mdp.num_objectives))
-    run = _read_runs(saved, shared["learner"], problem)
+    run = _read_runs(saved, _shapes(saved, lambda key: shared["learner"].init(problem, key)))
     return Trained(mdp=mdp, features=features, run=run, **shared)
 
 
@@ -108,27 +121,88 @@ def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features:
     named = facts.environment_id
     if source is None and named is not None and not imports_a_module(named):
         source = source_of(facts.environment_id, **facts.environment_options)
-    run = _read_runs(saved, shared["learner"], env_problem(facts.sizes, shared["order"]))
+    problem = env_problem(facts.sizes, shared["order"])
+    run = _read_runs(saved, _shapes(saved, lambda key: shared["learner"].init(problem, key)))
     trained = TrainedEnv(facts=facts, source=source, features=features, run=run, **shared)
     if task is not None:
         _ = trained.world  # so that a wrong one is refused now
     return trained
 
 
-def resume(path: str | os.PathLike[str], wanted: TrainingResult) -> Runs:
+def _load_segments(
+    saved: SavedTraining,
+    shared: dict[str, Any],
+    task: Any,
+    features: Any,
+    actions: Any,
+    rewards: Any,
+) -> TrainedSegments:
+    with _reading(saved.name, "an environment"):
+        facts = WorldFacts(*(saved.facts[field] for field in WorldFacts._fields))
+        problem = segment_problem(facts, shared["order"])
+    learner = shared["learner"]
+    as_pytree(learner)
+    shapes = _shapes(saved, lambda key: SegmentRun(init(learner, problem, key), None))
+    run = _read_runs(saved, shapes)
+    known = {name for name, _ in named_leaves(run)}
+    extra = {
+        n: a
+        for n, a in saved.arrays.items()
+        if n not in known and n.startswith(("replay.", "run.states."))
+    }
+    world = None
+    if task is None and facts.environment_id is not None:
+        task = EnvSource(
+            lambda: source_of(facts.environment_id, **facts.environment_options).make(),
+            facts.environment_id,
+            facts.environment_options,
+        )
+    if task is not None and (features is not None or facts.observations is not None):
+        options = {"features": features, "actions": actions, "rewards": rewards}
+        world, ours, *_ = prepare(
+            task, shared["order"], dataclasses.replace(learner, max_steps=None), **options
+        )
+        for name in ("world", "observations", "inputs", "actions", "objectives", "own_rewards"):
+            if getattr(ours, name) != getattr(facts, name):
+                raise ValueError(
+                    f"task: is not like the environment of the training: its {name.replace('_', ' ')} is "
+                    f"{getattr(ours, name)}, not {getattr(facts, name)}"
+                )
+    return TrainedSegments(facts=facts, world=world, run=run, extra=extra, **shared)
+
+
+def resume(
+    path: str | os.PathLike[str], wanted: TrainingResult
+) -> tuple[Runs, dict[str, np.ndarray]]:
     """The runs with which a training goes on, if the file is of the same one; else a ValueError that says what differs.
 
-    ``wanted`` is that training before its first update.
+    ``wanted`` is that training before its first update. Second, whatever else the file holds.
     """
     saved = _read(path)
     theirs = saved.facts
+    if wanted.identity.get("segments") and "environment" in theirs and "segments" not in theirs:
+        raise ValueError(
+            f"resume: {saved.name!r} was trained on whole episodes, by an earlier version; it can be loaded and acts, "
+            "but does not go on"
+        )
+    _fill_in(theirs, wanted)
     for name, ours in json.loads(json.dumps(wanted.identity)).items():
         if ours != theirs.get(name, _MISSING):
             raise ValueError(
                 f"resume: {saved.name!r} is of another training: its "
                 + _difference(name, theirs.get(name, _MISSING), ours)
             )
-    return _read_runs(saved, wanted.learner, wanted.problem)
+    runs = _read_runs(saved, wanted.run.states)
+    return runs, {name: array for name, array in saved.arrays.items() if name.startswith("replay.")}
+
+
+def _fill_in(facts: dict[str, Any], wanted: TrainingResult) -> None:
+    """Settings that are younger than the file had their defaults."""
+    if not isinstance(facts.get("settings"), dict):
+        return
+    for field in dataclasses.fields(wanted.learner):
+        if field.name not in facts["settings"] and field.default is not dataclasses.MISSING:
+            facts["settings"][field.name] = json.loads(json.dumps(field.default))
 
 
 def _difference(name: str, theirs: Any, ours: Any) -> str:
@@ -179,25 +253,30 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _read_runs(saved: SavedTraining, learner: AnyLearner, problem: Problem) -> Runs:
-    """The runs that a file holds; a ValueError if they are not of this learner."""
+def _shapes(saved: SavedTraining, init: Callable[[Any], Any]) -> Any:
+    """The states that ``init`` begins with, for as many runs as a file holds."""
+    with _reading(saved.name, "numbers"):
+        check_whole(seeds=saved.facts["seeds"])
+    seeds = saved.facts["seeds"]
+    return jax.eval_shape(lambda: jax.vmap(init)(jax.random.split(jax.random.key(0), seeds)))
+
+
+def _read_runs(saved: SavedTraining, shapes: Any) -> Runs:
+    """The runs that a file holds; a ValueError if their states do not have these shapes."""
     name, arrays, facts = saved
     with _reading(name, "numbers"):
         check_whole(seeds=facts["seeds"], updates=facts["updates"], every=facts["every"])
     seeds = facts["seeds"]
-    shapes = jax.eval_shape(
-        lambda: jax.vmap(lambda key: learner.init(problem, key))(
-            jax.random.split(jax.random.key(0), seeds)
-        )
-    )
     leaves = []
     for key, leaf in named_leaves(Runs(jnp.int32(0), shapes, {}, jnp.zeros(0))):
         if not key.startswith("run.states"):
             continue
         if key not in arrays:
             raise ValueError(f"path: {name!r} has no {key}: another version of lexicone wrote it")
-        if arrays[key].shape != leaf.shape:
-            raise ValueError(f"path: {name!r} does not fit the learner: {key} is not {leaf.shape}")
+        if arrays[key].shape != np.shape(leaf):
+            raise ValueError(
+                f"path: {name!r} does not fit the learner: {key} is not {np.shape(leaf)}"
+            )
         leaves.append(jnp.asarray(arrays[key]))
     states = jax.tree.unflatten(jax.tree.structure(shapes), leaves)
     prefix = "run.log."

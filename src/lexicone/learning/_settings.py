@@ -6,9 +6,48 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from lexicone._base.checks import check_kind, check_range, check_whole, is_number
 
-__all__ = ["check_settings", "number"]
+__all__ = ["by_task", "check_settings", "in_segments", "number"]
 
 _RANGE = "range"
+
+
+class _Float(float):
+    segments: Any
+
+
+class _Int(int):
+    segments: Any
+
+
+class _Text(str):
+    segments: Any
+
+
+class _Tuple(tuple[Any, ...]):
+    segments: Any
+
+
+_BY_TASK: dict[type, Any] = {float: _Float, int: _Int, str: _Text, tuple: _Tuple}
+
+
+def by_task(on_models: Any, in_segments: Any) -> Any:
+    """A default that depends on the task: the first on models, the second where one learns from segments.
+
+    It is the first, and remembers the second until someone sets the field: what a person writes counts everywhere.
+    """
+    value = _BY_TASK[type(on_models)](on_models)
+    value.segments = in_segments
+    return value
+
+
+def in_segments(learner: Any, **settings: Any) -> Any:
+    """The same learner with the defaults for segments, and with these settings."""
+    again = object.__new__(type(learner))
+    for field in dataclasses.fields(learner):
+        value = getattr(learner, field.name)
+        value = value.segments if type(value) in _BY_TASK.values() else value
+        object.__setattr__(again, field.name, settings.get(field.name, value))
+    return again
 
 
 def number(
@@ -36,7 +75,9 @@ def check_settings(learner: Any) -> None:
     """
     kinds = get_type_hints(type(learner))
     for field in dataclasses.fields(learner):
-        value = _settle(field.name, kinds[field.name], getattr(learner, field.name))
+        given = getattr(learner, field.name)
+        value = _settle(field.name, kinds[field.name], given)
+        value = given if type(given) in _BY_TASK.values() else value
         object.__setattr__(learner, field.name, value)  # it is frozen
         if _RANGE in field.metadata:
             check_range(field.name, value, **field.metadata[_RANGE])

@@ -5,7 +5,7 @@ learner is, and how to write one, is in `_learner`. A run depends on its key and
 in which the loop is run, so that one that was killed and resumed from its last checkpoint ends with the same bits; and
 not on what runs beside it, as long as that makes the same program. All alone, or among many, it is compiled to another,
 which rounds otherwise, and training can make much of a last digit. For environments that are Python code
-`_train_env` has the loop.
+`_train_env` has the loop, and for learning from segments `_train_segments`.
 """
 
 import os
@@ -16,10 +16,14 @@ from lexicone.learning._defaults import SEEDS
 from lexicone.learning._environments import Env, EnvSource, OpenedEnv
 from lexicone.learning._learner import EnvLearner, Learner, check_learner
 from lexicone.learning._plan import make_plan
+from lexicone.learning._prepare import prepare
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
+from lexicone.learning._result_segments import TrainedSegments
 from lexicone.learning._train_env import train_in_env
 from lexicone.learning._train_model import check_variants, train_on_model
+from lexicone.learning._train_segments import train_on_segments
+from lexicone.learning.algos._actor_critic import ActorCritic
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
 from lexicone.order import OrderLike, as_order
@@ -53,59 +57,82 @@ def _typed_by_task(function: Callable[Concatenate[Any, _Options], Any]) -> _ByTa
 def train(
     task: Any,
     order: OrderLike,
-    learner: Learner | EnvLearner | None = None,
+    learner: Learner | EnvLearner | ActorCritic | None = None,
     *,
-    seeds: int = SEEDS,
+    seeds: int | None = None,
     updates: int | None = None,
     episodes: int | None = None,
+    steps: int | None = None,
     seed: Any = 0,
     log_every: int | None = None,
     snapshots: int = 0,
     features: Any = None,
+    actions: Any = None,
+    rewards: Callable[[Any, Any, Any], Any] | None = None,
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
-) -> Trained | TrainedEnv:
-    """Train a learner on a model or in an environment, ``seeds`` times.
+) -> Trained | TrainedEnv | TrainedSegments:
+    """Train a learner on a model, in an environment or in a world written in JAX, ``seeds`` times.
 
-    Without more, ``train(task, order)`` does what ``lexicone train`` does: `PPO` with its own settings, 20,000 episodes
-    for each of 10 seeds.
+    Without more, ``train(task, order)`` does what ``lexicone train`` does: `PPO` with its own settings, for each of 10
+    seeds 20,000 episodes of a model, or 300,000 steps elsewhere.
 
     Args:
-        task: an `MDP`; or a Gymnasium environment with one reward for each objective and discrete actions: its id, a
-            function that makes one, or one that has a ``spec`` from which copies can be made.
+        task: an `MDP`; or a Gymnasium environment with one reward for each objective: its id, ``"FILE.py:NAME"``, a
+            function or a class that makes one, one that has a ``spec`` from which copies can be made, or a
+            ``VectorEnv``; or a world in JAX: an object with ``reset(key) -> (observation, state)`` and ``step(key,
+            state, action) -> (observation, state, reward, terminated, truncated, info)``, or a pair of such functions.
         order: an `Order`, a list of thresholds, or a mapping from names to them. Names are matched with the model's or
             with the environment's ``reward_names``, and results have the order's sequence. Thresholds are compared with
             undiscounted returns, so that an amount per step needs a ``horizon``.
         learner: its algorithm and settings, such as `Reinforce`; by default `PPO`.
-        seeds: how many independent runs. Run i is the same however many there are; on a model up to rounding, since
-            other numbers of runs may be compiled to other programs.
-        updates, episodes: how long; give one of them, or none for 20,000 episodes. Episodes are rounded up to whole
-            updates.
+        seeds: how many independent runs, 10 by default, and 1 for a ``VectorEnv``. Run i is the same however many there
+            are, up to rounding, since other numbers of runs may be compiled to other programs.
+        updates, episodes, steps: how long; give one of them, or none for 20,000 episodes, or 300,000 steps where the
+            learner takes segments (`PPO` and `A2C` wherever the task is no model). Rounded up to whole updates.
         seed: a number or a ``jax.random`` key, from which all randomness comes.
         log_every: updates per row of the history; by default 1, or more where that makes over 4,000 rows.
         snapshots: how many policies to keep along the way, evenly spaced, the last one at the end; for models.
         features: what networks see: for a model of each state, ``[S,D]``, by default one-hot vectors; for an
             environment a function from an observation to a vector, which by default flattens it.
+        actions: what can be done in a world in JAX that does not say so itself: a number of choices, several such
+            numbers, or bounds ``(low, high)``.
+        rewards: a function that makes K rewards of (state, action, next state) in a world in JAX, and of (observation,
+            action, next observation) in an environment, instead of the world's own.
         progress: show a progress bar with the mean returns and the satisfaction of the latest episodes.
         checkpoint: a file that is kept up to date while training, and is complete at the end.
         resume: go on from that file, if it exists; it must be of the same training.
     """
     on_model = isinstance(task, MDP)
     learner = PPO() if learner is None else learner
-    check_learner(learner, *(["update"] if on_model else ["act", "learn"]))
-    plan = make_plan(
-        learner.batch,
-        seeds=seeds,
-        updates=updates,
-        episodes=episodes,
-        seed=seed,
-        log_every=log_every,
-        snapshots=snapshots,
-        progress=progress,
-        checkpoint=checkpoint,
-        resume=resume,
-    )
+    on_segments = not on_model and isinstance(learner, ActorCritic)
+    check_learner(learner, *(["update"] if on_model else [] if on_segments else ["act", "learn"]))
+    options: dict[str, Any] = {
+        "seeds": SEEDS if seeds is None else seeds,
+        "updates": updates,
+        "episodes": episodes,
+        "steps": steps,
+        "seed": seed,
+        "log_every": log_every,
+        "snapshots": snapshots,
+        "progress": progress,
+        "checkpoint": checkpoint,
+        "resume": resume,
+    }
+    if on_segments:
+        order = as_order(order).at_gamma(1.0)
+        prepared = prepare(
+            task, order, learner, features=features, actions=actions, rewards=rewards
+        )
+        options["seeds"] = prepared.runs if seeds is None else seeds
+        return train_on_segments(
+            prepared, order, make_plan(None, steps_each=prepared.steps, **options)
+        )
+    for name, option in (("actions", actions), ("rewards", rewards)):
+        if option is not None:
+            raise ValueError(f"{name}: are for PPO and A2C, in environments and worlds")
+    plan = make_plan(learner.batch, **options)
     if on_model:
         task, variants = check_variants(task, [(order, cast(Learner, learner))])
         return train_on_model(task, variants, features, plan)[0]

@@ -95,29 +95,38 @@ def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Fi
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
         grid = figure.subplots(2, count, sharex=True, squeeze=False)
-        width = max(1, len(found["episodes"]) // 50)
+        by_steps = np.ndim(found["episodes"]) == 2  # not as many in every run
+        at = np.mean(found["steps"], axis=0) if by_steps else np.asarray(found["episodes"])
+        width = max(1, len(at) // 50)
         for k, label in enumerate(order.labels):
             color = COLORS[k % len(COLORS)]
             top, bottom = grid[0, k], grid[1, k]
-            _draw_seeds(top, found, "returns", k, width, color)
+            _draw_seeds(top, found, at, "returns", k, width, color)
             top.set_title(label, fontsize=9)
             if k < count - 1:
                 top.axhline(order.thresholds[k], color=INK, lw=0.8, ls="--")
-                _draw_seeds(bottom, found, "satisfied", k, width, color)
+                _draw_seeds(bottom, found, at, "satisfied", k, width, color)
                 bottom.set_ylabel("episodes that meet it")
             else:
-                _draw_seeds(bottom, found, "improved", k, width, color)
+                _draw_seeds(bottom, found, at, "improved", k, width, color)
                 bottom.set_ylabel("updates that improve it")
-            _share_axes(bottom, found["episodes"])
+            _share_axes(bottom, at, "steps" if by_steps else "episodes")
         grid[0, 0].set_ylabel("return")
         figure.suptitle(title, fontsize=10)
     return figure
 
 
 def _draw_seeds(
-    axes: Axes, found: Mapping[str, np.ndarray], name: str, k: int, width: int, color: str
+    axes: Axes,
+    found: Mapping[str, np.ndarray],
+    at: np.ndarray,
+    name: str,
+    k: int,
+    width: int,
+    color: str,
 ) -> None:
-    table, episodes = np.asarray(found.get(name, np.empty(0))), found["episodes"]
+    """One objective of one entry of the history, over episodes or steps ``at [L]``."""
+    table = np.asarray(found.get(name, np.empty(0)))
     if table.ndim != 3 or k >= table.shape[2]:
         says = f"the learner does not\nreport {name!r}"
         axes.text(0.5, 0.5, says, transform=axes.transAxes, ha="center", va="center", fontsize=8)
@@ -125,13 +134,13 @@ def _draw_seeds(
     rows = table[..., k]
     kernel = np.ones(width) / width
     smooth = np.array([np.convolve(row, kernel, mode="valid") for row in rows])
-    at = np.asarray(episodes)[width - 1 :]
+    at = np.asarray(at)[width - 1 :]
     axes.plot(at, smooth.T, color=color, lw=0.5, alpha=0.4)
     axes.plot(at, smooth.mean(axis=0), color=color, lw=2)
 
 
-def _share_axes(axes: Axes, episodes: Sequence[float] | np.ndarray) -> None:
-    axes.set(xlabel="episodes", ylim=(-0.02, 1.02), xlim=(0, float(np.max(episodes))))
+def _share_axes(axes: Axes, at: Sequence[float] | np.ndarray, label: str = "episodes") -> None:
+    axes.set(xlabel=label, ylim=(-0.02, 1.02), xlim=(0, float(np.max(at))))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes.xaxis.set_major_formatter(_thousands)
     axes.xaxis.get_major_locator().set_params(nbins=5)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ and nothing that grows with the number of steps.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
 import jax
@@ -27,7 +27,7 @@ from lexicone.learning._learner import (
 from lexicone.learning._networks import IMPOSSIBLE, Critics, Network, log_policy
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import advantages, make_goal, normalized
-from lexicone.learning._settings import check_settings, number
+from lexicone.learning._settings import by_task, check_settings, number
 from lexicone.learning.algos._estimates import (
     Estimate,
     RunningEstimates,
@@ -92,26 +92,26 @@ class ActorCritic:
     """What a threshold means: see `make_goal`."""
     delta: float = number(math.radians(5), 0, math.pi / 2, below=True)
     """Conservativeness Δ, in radians. Where it leaves no direction, Δ/8 is tried."""
-    gamma: float = number(0.95, 0, 1)
+    gamma: float = number(by_task(0.95, 0.99), 0, 1)
     """Discount in the advantages. Thresholds are compared with undiscounted returns."""
     decay: float = number(0.95, 0, 1)
     """λ of the advantages: 0 trusts the critics, 1 the returns."""
-    entropy: float = number(0.5)
+    entropy: float = number(by_task(0.5, 0.01))
     """Weight of the policy's entropy, against advantages of deviation 1, falling to 0 in a straight line."""
-    explore: float = number(0.4, 0, 1, above=True)
+    explore: float = number(by_task(0.4, 1.0), 0, 1, above=True)
     """The part of the training after which it has fallen to 0. With 1, thresholds out of reach block all later ones."""
     barrier: float = number(0.05)
     """Weight of the mean of ``ln π(a|s)`` over actions, which falls to 0 halfway between the end of the exploration and
     that of the training. Entropy lets go of actions that have become rare; this does not, so that what is above a
     threshold can still be spent."""
-    learning_rate: float = number(1e-2)
+    learning_rate: float = number(by_task(1e-2, 3e-4))
     """Of the policy, falling to 0 with the square of the training that is left."""
     critic_rate: float = number(1e-2)
     batch: int = 64
     """Episodes per update."""
     max_steps: int | None = None
     """Episodes are cut off after so many steps. None: where the environment itself does, else after 100."""
-    hidden: tuple[int, ...] = (128,)
+    hidden: tuple[int, ...] = by_task((128,), (64, 64))
     """Sizes of the policy's hidden layers; none make it a table."""
     critic_hidden: tuple[int, ...] | None = None
     """Those of the critics; the policy's by default."""
@@ -136,7 +136,7 @@ class ActorCritic:
     Without it they settle where noise lifts enough of the estimates over the threshold."""
     on_none: OnNone = "skip"
     """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
-    rule: GradientRule = "cone"
+    rule: GradientRule = field(default=by_task("cone", "flow"))
     """How gradients are combined: the paper's cones, or one of those in `_gradient_rules`."""
     weights: tuple[float, ...] = ()
     """Of the rule ``"linear"``: one for each objective; all the same by default."""
@@ -144,6 +144,24 @@ class ActorCritic:
     """Of the rule ``"penalty"``: the weight of an objective below its threshold, advantages having deviation 1."""
     multiplier_rate: float = number(0.05)
     """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
+    copies: int = 16
+    """From here on for environments: how many run side by side."""
+    length: int = 128
+    """Steps of each between two updates."""
+    minibatches: int = 8
+    """Parts of a segment, each a step."""
+    max_gradient: float = number(0.5, 0, above=True)
+    """Longer gradients are cut to this length."""
+    target_kl: float = number(0.03, 0, above=True)
+    """A policy that has moved half as much again takes no more steps on a segment."""
+    first_log_std: float = number(0.0, -20, 20)
+    """ln of the deviation with which actions that are numbers begin, in units of half their range."""
+    normalise: bool = True
+    """Whether networks see observations less their running mean and divided by their deviation."""
+    margin: float = number(0.2)
+    """Of the rule ``"flow"``, with the expected criterion: thresholds count as raised by so many deviations."""
+    pace: float = number(1.0)
+    """Of the rule ``"flow"``: how fast what is missing, in deviations of episodes, shall be made up."""
 
     usual_steps: ClassVar[int] = 100
     traced: ClassVar[tuple[str, ...]] = (
@@ -163,6 +181,11 @@ class ActorCritic:
         "correction",
         "penalty",
         "multiplier_rate",
+        "max_gradient",
+        "target_kl",
+        "first_log_std",
+        "margin",
+        "pace",
     )
 
     def __post_init__(self) -> None:
@@ -222,12 +245,6 @@ class ActorCritic:
             max_steps=self.max_steps or self.usual_steps,
         )
         return self.learn(problem, state, episodes, key, share)
-
-    def act(
-        self, state: ActorCriticState, features: Float[Array, "N D"], key: Any, time: Any
-    ) -> Array:
-        """``ln π`` with which an environment is acted in at one time of N episodes."""
-        return log_policy(state.policy, features)
 
     def learn(
         self, problem: Problem, state: ActorCriticState, episodes: Episodes, key: Any, share: Array

@@ -3,6 +3,7 @@
 - ``cone``: the paper's direction (`lexicone.directions`).
 - ``half_space`` (Uchibe & Doya 2007): the gradient of the objective to improve, projected onto the half-spaces of the
   thresholds that bind. The cones with Δ=0.
+- ``flow``: each threshold asks for a rate, and there is no switch (`lexicone.directions`).
 - ``lagrangian`` (after the lexicographic actor–critic of Skalse et al. 2022): each objective is weighed by itself as
   long as it is below its threshold and, with a multiplier that grows while something is missing, on behalf of all later
   ones. Earlier objectives learn on faster scales.
@@ -24,7 +25,7 @@ from lexicone.learning._learner import choose_direction
 
 __all__ = ["GradientRule", "direction_by_rule", "start_multipliers", "update_multipliers"]
 
-GradientRule = Literal["cone", "half_space", "lagrangian", "linear", "penalty"]
+GradientRule = Literal["cone", "flow", "half_space", "lagrangian", "linear", "penalty"]
 _SMALLER_DELTA = 8.0  # where Δ leaves no direction, Δ divided by this may
 _LATER_SCALE = 0.5  # how much less each later objective counts in the Lagrangian
 _LARGEST_MULTIPLIER = 100.0  # multipliers beyond that only drown the rest
@@ -54,6 +55,10 @@ def direction_by_rule(
             active_constraints=learner.active_constraints,
             buffer=learner.buffer,
             method="exact",
+        )
+    if learner.rule == "flow":
+        return find_direction(
+            products, values, limits, method="flow", margin=learner.margin, rate=learner.pace
         )
     objective = jnp.argmax(jnp.concatenate([below, jnp.ones(1, bool)]))
     dtype = products.dtype

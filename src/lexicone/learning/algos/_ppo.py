@@ -16,7 +16,7 @@ from lexicone.learning._episodes import Episodes
 from lexicone.learning._learner import progress_metrics
 from lexicone.learning._networks import log_policy
 from lexicone.learning._problem import Problem
-from lexicone.learning._settings import number
+from lexicone.learning._settings import by_task, number
 from lexicone.learning.algos._actor_critic import ActorCritic, ActorCriticState
 from lexicone.learning.algos._gradient_rules import update_multipliers
 
@@ -27,7 +27,7 @@ __all__ = ["PPO"]
 class PPO(ActorCritic):
     """Lexicographic PPO, the default learner; for `train`."""
 
-    epochs: int = 4
+    epochs: int = by_task(4, 10)
     """Steps on each batch."""
     clip: float = number(0.2, 0, 1, above=True, below=True)
     """ε."""

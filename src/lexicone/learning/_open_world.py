@@ -1,0 +1,235 @@
+"""What is known of a Gymnasium environment or a vector of them before one learns in it from segments."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lexicone._base.checkpoint import digest
+from lexicone.learning._environments import (
+    EnvSource,
+    check_finite,
+    gymnasium_of,
+    own_limit,
+    read_reward,
+    source_of,
+)
+from lexicone.learning._policy_file import actions_from, describe_actions
+from lexicone.learning._spaces import Actions, describe_observations, flatten, read_actions
+
+__all__ = ["OpenedWorld", "WorldFacts", "open_world"]
+
+_PROBE = 4  # steps that are tried before the training
+
+
+class WorldFacts(NamedTuple):
+    """What is known of a world, as JSON can hold it: two that agree in it are taken for the same."""
+
+    environment: str
+    environment_id: str | None
+    environment_options: dict[str, Any]
+    world: str
+    """``"environment"``, ``"vector"`` or ``"jax"``."""
+    observations: Any
+    """How they become numbers; None where a function of the user's does it."""
+    inputs: int
+    actions: dict[str, Any]
+    objectives: int
+    own_rewards: bool
+    """Whether a function of the user's makes rewards."""
+    first_steps: str
+    """A digest of what the first steps show and pay; "vary" where the same seed gives others each time."""
+
+    @property
+    def action_spec(self) -> Actions:
+        """What can be done."""
+        return actions_from(self.actions)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedWorld:
+    """An environment, or a vector of copies, that was opened once and looked at."""
+
+    facts: WorldFacts
+    source: EnvSource
+    features: Callable[[Any], Any] | None
+    rewards: Callable[[Any, Any, Any], Any] | None
+    limit: int | None
+    vector: bool
+    copies: int
+    """Of a vector; 0 for an environment."""
+    owned: bool
+    """Whether it is made, and closed, here."""
+    space: Any
+    spec: Actions
+    dtype: str
+
+    def make(self) -> Any:
+        """One more environment or vector."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were shown when it was looked at
+            return self.source.make()
+
+    def row(self, observation: Any) -> np.ndarray:
+        """What networks see of an observation, ``[D]``."""
+        if self.facts.observations is not None:
+            row = flatten(self.facts.observations, observation)
+        else:
+            assert self.features is not None
+            row = np.asarray(self.features(observation), dtype=float).reshape(-1)
+        if len(row) != self.facts.inputs:
+            raise ValueError(
+                f"task: {self.facts.environment} showed {row.size} numbers at one time and {self.facts.inputs} at "
+                "another; they must stay as many"
+            )
+        return row
+
+    def paid(self, reward: Any, before: Any, action: Any, after: Any) -> np.ndarray:
+        """K rewards: the environment's, or what the user's function makes of two observations and an action."""
+        given = reward if self.rewards is None else self.rewards(before, action, after)
+        return read_reward(given, self.facts.environment, self.facts.objectives)
+
+    def to_world(self, chosen: np.ndarray) -> Any:
+        """Actions of M copies as environments take them."""
+        taken = self.spec.to_world(chosen)
+        return taken.tolist() if self.spec.discrete and taken.ndim == 1 else taken
+
+    def split(self, observations: Any, count: int) -> list[Any]:
+        """The observations of a vector, one by one."""
+        if isinstance(observations, np.ndarray) or not isinstance(observations, dict):
+            return list(observations)
+        gymnasium = gymnasium_of()
+        parts = gymnasium.vector.utils.iterate(self.space, observations)
+        return list(parts)[:count]
+
+
+def open_world(
+    task: Any, objectives: int | None, *, features: Any = None, rewards: Any = None, dtype: str
+) -> OpenedWorld:
+    """Make one environment, look at its spaces, and try a few steps: mistakes show here, before any work.
+
+    Args:
+        task: whatever `train` takes as an environment.
+        objectives: how many rewards it should pay; None for as many as it does.
+        features: from an observation to a vector; by default its numbers, choices as one-hot vectors.
+        rewards: ``(observation, action, next observation) -> K rewards`` instead of the environment's own.
+        dtype: of what networks see.
+    """
+    if isinstance(task, OpenedWorld):
+        return task
+    for name, given in (("features", features), ("rewards", rewards)):
+        if given is not None and not callable(given):
+            raise ValueError(f"{name}: an environment takes a function, got {type(given).__name__}")
+    gymnasium = gymnasium_of()
+    owned = not isinstance(task, gymnasium.vector.VectorEnv)
+    source = source_of(task) if owned else EnvSource(lambda: task)
+    env = source.make()
+    vector = isinstance(env, gymnasium.vector.VectorEnv)
+    if not vector and not isinstance(env, gymnasium.Env):
+        raise ValueError(f"task: made a {type(env).__name__}, not a gymnasium.Env")
+    name = source.id or type(env.unwrapped).__qualname__
+    try:
+        space = env.single_observation_space if vector else env.observation_space
+        spec = read_actions(
+            env.single_action_space if vector else env.action_space, f"task: {name}"
+        )
+        described = None if features is not None else _check_space(space, name)
+        facts = WorldFacts(
+            name,
+            source.id,
+            source.options,
+            "vector" if vector else "environment",
+            described,
+            0,
+            describe_actions(spec),
+            objectives or 0,
+            rewards is not None,
+            "vary",
+        )
+        limit = None if vector else own_limit(env)
+        count = env.num_envs if vector else 0
+        opened = OpenedWorld(
+            facts, source, features, rewards, limit, vector, count, owned, space, spec, dtype
+        )
+        facts = facts._replace(**_probe(opened, env))
+    finally:
+        if owned:
+            env.close()
+    return OpenedWorld(
+        facts, source, features, rewards, limit, vector, count, owned, space, spec, dtype
+    )
+
+
+def _check_space(space: Any, name: str) -> Any:
+    """How observations become numbers; images and the like need a function."""
+    described = describe_observations(space)
+    if described is None:
+        raise ValueError(
+            f"task: {name} has observations {space}, which have no fixed number of numbers; "
+            "give a function from them to a vector as features"
+        )
+    shape = getattr(space, "shape", None) or ()
+    if len(shape) >= 3 or (len(shape) == 2 and space.dtype == np.uint8):
+        raise ValueError(
+            f"task: {name} has observations of shape {shape}, images as it seems; give a function from them to a "
+            "vector as features"
+        )
+    return described
+
+
+def _probe(opened: OpenedWorld, env: Any) -> dict[str, Any]:
+    """What the first steps show and pay: how many numbers, how many objectives, and a digest of them."""
+    traces = []
+    for _ in range(1 if opened.vector else 2):
+        rows, rewards, facts = [], [], opened.facts
+        count = max(opened.copies, 1)
+        observation, _ = env.reset(seed=0)
+        first = opened.split(observation, count)[0] if opened.vector else observation
+        inputs = _size(opened, first)
+        opened_now = _with(opened, inputs=inputs)
+        rows.append(opened_now.row(first))
+        check_finite("observation", rows[-1][None], facts.environment, 0)
+        for i in range(_PROBE):
+            chosen = _example(opened.spec, i, count)
+            action = opened.spec.to_world(chosen) if opened.vector else opened.to_world(chosen)[0]
+            observation, reward, ended, cut, _ = env.step(action)
+            after = opened.split(observation, count)[0] if opened.vector else observation
+            taken = action[0] if opened.vector else action
+            paid = reward[0] if opened.vector else reward
+            paid = paid if opened.rewards is None else opened.rewards(first, taken, after)
+            first = after
+            wanted = facts.objectives or int(np.size(paid))
+            rewards.append(read_reward(paid, facts.environment, wanted))
+            rows.append(opened_now.row(after))
+            check_finite("observation", rows[-1][None], facts.environment, i + 1)
+            check_finite("reward", rewards[-1][None], facts.environment, i + 1)
+            if np.any(ended) or np.any(cut):
+                break
+        traces.append({"rows": np.stack(rows), "rewards": np.stack(rewards)})
+    same = len(traces) == 2 and digest(traces[0]) == digest(traces[1])
+    return {
+        "inputs": inputs,
+        "objectives": traces[0]["rewards"].shape[1],
+        "first_steps": digest(traces[0]) if same else "vary",
+    }
+
+
+def _with(opened: OpenedWorld, **facts: Any) -> OpenedWorld:
+    import dataclasses
+
+    return dataclasses.replace(opened, facts=opened.facts._replace(**facts))
+
+
+def _size(opened: OpenedWorld, observation: Any) -> int:
+    if opened.facts.observations is not None:
+        return len(flatten(opened.facts.observations, observation))
+    assert opened.features is not None
+    return int(np.size(opened.features(observation)))
+
+
+def _example(spec: Actions, i: int, count: int) -> np.ndarray:
+    """Some action, the same for all copies."""
+    one = np.array([i % n for n in spec.sizes]) if spec.discrete else np.zeros(spec.parts)
+    return np.tile(one, (count, 1))

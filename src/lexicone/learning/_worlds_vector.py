@@ -1,0 +1,141 @@
+"""Vectors of copies that the user brings: a ``gymnasium.vector.VectorEnv``, in one process or several.
+
+Where a copy begins anew by itself in the step after an end (Gymnasium's next-step autoreset), that step decides nothing
+and is masked. Where it does so in the same step, the final observation is in ``info["final_obs"]``.
+"""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lexicone.learning._open_world import OpenedWorld
+
+__all__ = ["Stepped", "VectorCopies"]
+
+
+class Stepped(NamedTuple):
+    """One step of M copies, as in a `Segment`."""
+
+    reward: np.ndarray
+    following: np.ndarray
+    terminated: np.ndarray
+    ended: np.ndarray
+    valid: np.ndarray
+
+
+class VectorCopies:
+    """R vectors of N copies each. ``rows`` ``[M,D]`` is what they show, run by run."""
+
+    def __init__(self, opened: OpenedWorld, key: Sequence[int], runs: int) -> None:
+        self.opened, self.key, self.cut = opened, tuple(key), False
+        self.vectors = [opened.make() for _ in range(runs)]
+        self.count = opened.copies
+        self.modes = [_mode(vector) for vector in self.vectors]
+        size = runs * self.count
+        self.rows = np.zeros((size, opened.facts.inputs), np.dtype(opened.dtype))
+        self.last: list[Any] = [None] * size
+        self.over = np.zeros(size, bool)  # whose next step only begins anew
+        self.time = 0
+
+    def begin(self) -> None:
+        """All copies at the beginning of an episode."""
+        for run, vector in enumerate(self.vectors):
+            entropy = (*self.key, run, self.time)
+            seed = int(np.random.SeedSequence(entropy).generate_state(1)[0] >> 1)
+            observations, _ = self._call(run, "reset", lambda v=vector, s=seed: v.reset(seed=s))
+            self._show(run, observations)
+        self.over[:] = False
+
+    def step(self, chosen: np.ndarray) -> Any:
+        """All copies take one step."""
+        opened, size, n = self.opened, len(self.rows), self.count
+        actions = opened.spec.to_world(chosen)
+        reward = np.zeros((size, opened.facts.objectives))
+        following = np.zeros_like(self.rows)
+        terminated, ended = np.zeros(size, bool), np.zeros(size, bool)
+        valid = ~self.over
+        self.time += 1
+        for run, vector in enumerate(self.vectors):
+            own = slice(run * n, (run + 1) * n)
+            found = self._call(run, "step", lambda v=vector, a=actions[own]: v.step(a))
+            observations, earned, over, truncated, info = found
+            over, truncated = np.asarray(over, bool), np.asarray(truncated, bool)
+            before = self.last[own]
+            shown = opened.split(observations, n)
+            finals: Any = info.get("final_obs", [None] * n)
+            for i in range(n):
+                m, end = run * n + i, bool(over[i] or truncated[i])
+                final = finals[i] if end and self.modes[run] == "same" else shown[i]
+                if end and self.modes[run] == "same" and final is None:
+                    raise ValueError(
+                        f"task: {opened.facts.environment} begins anew in the same step and has no final_obs in info"
+                    )
+                following[m] = opened.row(final)
+                if valid[m]:
+                    reward[m] = opened.paid(earned[i], before[i], actions[m], final)
+            done = (over | truncated) & valid[own]
+            terminated[own], ended[own] = over & valid[own], done
+            if self.modes[run] == "none" and done.any():
+                observations, _ = self._call(
+                    run, "reset", lambda v=vector, d=done: v.reset(options={"reset_mask": d})
+                )
+            self._show(run, observations)
+            self.over[own] = done if self.modes[run] == "next" else False
+        for what, rows in (("observation", following), ("reward", reward)):
+            good = np.isfinite(rows).all(axis=1)
+            if not good.all():
+                m = int(np.argmin(good))
+                raise ValueError(
+                    f"task: {opened.facts.environment} gave a {what} that is not finite, {rows[m].tolist()}, in copy "
+                    f"{m % n} of run {m // n}, after {self.time} steps in all"
+                )
+        return Stepped(reward, following, terminated, ended, valid)
+
+    def _show(self, run: int, observations: Any) -> None:
+        shown = self.opened.split(observations, self.count)
+        for i, observation in enumerate(shown):
+            self.last[run * self.count + i] = observation
+            self.rows[run * self.count + i] = self.opened.row(observation)
+
+    def _call(self, run: int, what: str, function: Any) -> Any:
+        """Whatever fails in it, also a copy in another process that has died, with the place."""
+        try:
+            return function()
+        except Exception as error:
+            raise ValueError(
+                f"task: {self.opened.facts.environment} failed in {what}, in the vector of run {run}, after "
+                f"{self.time} steps in all: {type(error).__name__}: {error}"
+            ) from error
+
+    def mark(self) -> None:
+        """A vector cannot be brought back to where it was: nothing to remember but how far it is."""
+        self.marked = {"replay.time": np.array(self.time)}
+
+    @property
+    def notes(self) -> dict[str, np.ndarray]:
+        """What `restore` needs, as of the last `mark`."""
+        return self.marked
+
+    def restore(self, notes: dict[str, np.ndarray]) -> None:
+        """New episodes: vectors of the user's do not resume to the same bits."""
+        self.time = int(notes["replay.time"])
+        self.begin()
+        self.mark()
+
+    def close(self) -> None:
+        """Close the vectors that were made here."""
+        if self.opened.owned:
+            for vector in self.vectors:
+                with warnings.catch_warnings(), suppress(Exception):  # its process may have died
+                    warnings.simplefilter("ignore")
+                    vector.close(**({"terminate": True} if hasattr(vector, "processes") else {}))
+
+
+def _mode(vector: Any) -> str:
+    """When a vector begins anew: in the "next" step, in the "same", or never ("none")."""
+    mode = (vector.metadata or {}).get("autoreset_mode")
+    name = str(getattr(mode, "name", mode)).upper().replace("-", "_")
+    return {"SAME_STEP": "same", "DISABLED": "none"}.get(name, "next")
