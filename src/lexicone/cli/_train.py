@@ -23,15 +23,15 @@ from lexicone.cli._options import (
     read_objectives,
     read_option,
 )
-from lexicone.learning._defaults import EPISODES, SEEDS, TRAINING_FILE
+from lexicone.learning._defaults import SEEDS, TRAINING_FILE
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
 if TYPE_CHECKING:
     from lexicone.exact._solve import Solution
-    from lexicone.learning._environments import OpenedEnv
     from lexicone.learning._result_env import TrainedEnv
     from lexicone.learning._result_model import Trained
+    from lexicone.learning._result_segments import TrainedSegments
 
 __all__ = ["Evaluate", "Train", "judge", "make_learner"]
 
@@ -44,18 +44,20 @@ class Train:
 
     Writes training.safetensors (everything, for `lexicone evaluate` and lx.load), results.json and figures.
     Interrupted or killed, it goes on with --resume and ends as if nothing had happened. The task may also be an
-    environment of Gymnasium or MO-Gymnasium with discrete actions; there is no exact optimum of that to compare with.
+    environment of Gymnasium or MO-Gymnasium, or a class of your own; there is no exact optimum of that to compare with.
 
     Examples:
       lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000
       lexicone train maze:extended --set objectives=path --thresholds -3
       lexicone train maze:extended --set objectives=path --thresholds 0 --learner reinforce --settings gamma=0.91
       lexicone train space-traders --thresholds 0.88 --out runs/traders --resume
-      lexicone train deep-sea-treasure-v0 --thresholds 20 --settings gamma=0.99 --seeds 2 --episodes 6400
+      lexicone train deep-sea-treasure-v0 --thresholds 20 --seeds 2 --steps 200000
+      lexicone train robots.py:Arm --set speed=2 --thresholds -0.5 2.3 --steps 300000
     """
 
     task: Positional[str]
-    """NAME, NAME:VARIANT, maze:FILE.txt, road_trip:FILE.csv, a model saved as FILE.npz, or the id of an environment."""
+    """NAME, NAME:VARIANT, maze:FILE.txt, road_trip:FILE.csv, a model saved as FILE.npz; or an environment: its id,
+    MODULE:ID, or FILE.py:NAME for a class or a function that makes one, or for a world in JAX."""
     thresholds: tuple[Threshold, ...]
     """K−1 thresholds on returns, most important first; inf means: maximise. Of a cost: at-most:200."""
     set: tuple[str, ...] = ()
@@ -68,8 +70,10 @@ class Train:
     """Settings of the learner, as NAME=VALUE; a wrong name lists them all."""
     delta_deg: float | None = None
     """Conservativeness Δ in degrees, 0 to below 90, instead of the learner's own."""
-    episodes: int = EPISODES
-    """How many episodes each seed learns from."""
+    episodes: int | None = None
+    """How many episodes each seed learns from: on models, or with reinforce. By default 20,000."""
+    steps: int | None = None
+    """How many steps each seed learns from, in environments. By default 300,000."""
     seeds: int = SEEDS
     """How many independent runs."""
     seed: int = 0
@@ -84,15 +88,17 @@ class Train:
     def run(self, console: Console) -> None:
         """Trains, judges, draws."""
         check_folder(self.out)
-        task, order = _find(self.task, self.set, self.objectives, self.thresholds)
+        learner = make_learner(self.learner, self.settings, self.delta_deg)
+        task, order = _find(self.task, self.set, self.objectives, self.thresholds, learner)
         from lexicone.learning._train import train
 
         trained = train(
             task,
             order,
-            make_learner(self.learner, self.settings, self.delta_deg),
+            learner,
             seeds=self.seeds,
             episodes=self.episodes,
+            steps=self.steps,
             seed=self.seed,
             progress=not self.json,
             checkpoint=self.out / TRAINING_FILE,
@@ -183,7 +189,7 @@ def _as_setting(value: Any, kind: Any) -> Any:
 
 
 def judge(
-    trained: "Trained | TrainedEnv",
+    trained: "Trained | TrainedEnv | TrainedSegments",
     exact: "Solution | None",
     episodes: int,
     greedy: bool,
@@ -199,13 +205,14 @@ def judge(
         seed: of the evaluation.
     """
     from lexicone.learning._result_env import TrainedEnv
+    from lexicone.learning._result_segments import TrainedSegments
 
     found = trained.evaluate(episodes, greedy=greedy, seed=seed)
     results = {
         "objectives": list(trained.order.labels),
         "thresholds": plain_numbers(trained.order.thresholds),
         "learner": type(trained.learner).__name__,
-        "episodes": int(trained.run.update) * trained.learner.batch,
+        "episodes": np.asarray(trained.history["episodes"])[..., -1].tolist(),
         "steps": trained.history["steps"][:, -1].tolist(),
         "evaluation_episodes": episodes,
         "greedy": greedy,
@@ -215,7 +222,7 @@ def judge(
         "returns": found.returns.mean(axis=1).tolist(),
         "terminated": found.terminated.mean(axis=1).tolist(),
     }
-    if isinstance(trained, TrainedEnv):
+    if isinstance(trained, TrainedEnv | TrainedSegments):
         return {**results, "environment": trained.facts.environment}
     assert exact is not None
     return {
@@ -232,17 +239,25 @@ def _find(
     options: tuple[str, ...],
     objectives: tuple[str, ...],
     thresholds: tuple[Threshold, ...],
-) -> "tuple[MDP | OpenedEnv, Order]":
+    learner: Any,
+) -> tuple[Any, Order]:
     """The model or the environment that is meant, and the order of its objectives."""
     from lexicone.tasks import TASKS
 
     if _is_model(task):
         mdp = build(task, options, objectives)
         return mdp, make_order(mdp, thresholds, task)
-    from lexicone.learning._environments import UnknownEnvironment, open_env, source_of
+    from lexicone.learning._environments import EnvSource, UnknownEnvironment, open_env
+    from lexicone.learning._named_worlds import find_world
+    from lexicone.learning._open_world import open_world
+    from lexicone.learning.algos._actor_critic import ActorCritic
 
     try:
-        env = open_env(source_of(task, **dict(map(read_option, options))))
+        world = find_world(task, dict(map(read_option, options)))
+        if not isinstance(world, EnvSource):  # a world in JAX, which says nothing of its objectives
+            return world, Order(thresholds)
+        segments = isinstance(learner, ActorCritic)
+        env = open_world(world, None) if segments else open_env(world)
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
             f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
@@ -254,7 +269,7 @@ def _find(
             f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
             f"got {len(thresholds)}"
         )
-    names = env.facts.reward_names
+    names = getattr(env.facts, "reward_names", None)
     if objectives:
         if names is None:
             raise ValueError(f"--objectives: the rewards of {task} have no names")
@@ -274,7 +289,7 @@ def _is_model(task: str) -> bool:
         return False
 
 
-def _solve(trained: "Trained | TrainedEnv") -> "Solution | None":
+def _solve(trained: "Trained | TrainedEnv | TrainedSegments") -> "Solution | None":
     """The exact optimum of a model; None for an environment."""
     from lexicone.exact._solve import solve
     from lexicone.learning._result_model import Trained
@@ -322,19 +337,19 @@ def _shown(order: Order, numbers: list[Any]) -> np.ndarray:
 
 
 def _draw(
-    trained: "Trained | TrainedEnv",
+    trained: "Trained | TrainedEnv | TrainedSegments",
     exact: "Solution | None",
     results: dict[str, Any],
     task: str,
     out: Path,
 ) -> None:
     from lexicone import plots
-    from lexicone.learning._result_env import TrainedEnv
+    from lexicone.learning._result_model import Trained
 
     title = f"{task}, {results['learner']}, {trained.seeds} seeds"
     figure = plots.history(trained.history, trained.order, title)
     plots.save(figure, out / "history")
-    if exact is None or isinstance(trained, TrainedEnv) or trained.mdp.layout is None:
+    if exact is None or not isinstance(trained, Trained) or trained.mdp.layout is None:
         return
     from lexicone.plots._side_by_side import Panel, beside
 

@@ -15,7 +15,8 @@ _LEAST = 1e-8
 class Moments(NamedTuple):
     """What was seen so far of each of D numbers."""
 
-    count: Float[Array, ""]
+    weight: Float[Array, ""]
+    """How many rows there were, less what was forgotten."""
     mean: Float[Array, " D"]
     square: Float[Array, " D"]
     """The mean squared distance from the mean."""
@@ -33,7 +34,7 @@ def note(before: Moments, rows: Float[Array, "T N D"], taken: Bool[Array, "T N"]
     mean = jnp.sum(rows * weight, axis=(0, 1)) / jnp.maximum(count, 1.0)
     off = (rows - mean[None, None]) * weight
     square = jnp.sum(off**2, axis=(0, 1)) / jnp.maximum(count, 1.0)
-    total = before.count + count
+    total = before.weight + count
     share = count / jnp.maximum(total, 1.0)
     step = mean - before.mean
     spread = (1 - share) * before.square + share * square + share * (1 - share) * step**2
@@ -50,4 +51,4 @@ def standardise(moments: Moments, rows: Float[Array, "*rows D"]) -> Float[Array,
 def scale_of(moments: Moments) -> Float[Array, " D"]:
     """The root mean square of each number; 1 where all were 0, or nothing was seen."""
     size = jnp.sqrt(moments.square + moments.mean**2)
-    return jnp.where((moments.count > 0) & (size > _LEAST), size, 1.0)
+    return jnp.where((moments.weight > 0) & (size > _LEAST), size, 1.0)

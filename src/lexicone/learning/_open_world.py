@@ -1,5 +1,6 @@
 """What is known of a Gymnasium environment or a vector of them before one learns in it from segments."""
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,7 +107,12 @@ class OpenedWorld:
 
 
 def open_world(
-    task: Any, objectives: int | None, *, features: Any = None, rewards: Any = None, dtype: str
+    task: Any,
+    objectives: int | None,
+    *,
+    features: Any = None,
+    rewards: Any = None,
+    dtype: str = "float32",
 ) -> OpenedWorld:
     """Make one environment, look at its spaces, and try a few steps: mistakes show here, before any work.
 
@@ -118,7 +124,9 @@ def open_world(
         dtype: of what networks see.
     """
     if isinstance(task, OpenedWorld):
-        return task
+        if features is not None or rewards is not None:
+            raise ValueError("features, rewards: give them when the environment is opened")
+        return dataclasses.replace(task, dtype=dtype)
     for name, given in (("features", features), ("rewards", rewards)):
         if given is not None and not callable(given):
             raise ValueError(f"{name}: an environment takes a function, got {type(given).__name__}")
@@ -181,7 +189,7 @@ def _check_space(space: Any, name: str) -> Any:
 
 def _probe(opened: OpenedWorld, env: Any) -> dict[str, Any]:
     """What the first steps show and pay: how many numbers, how many objectives, and a digest of them."""
-    traces = []
+    traces, inputs = [], 0
     for _ in range(1 if opened.vector else 2):
         rows, rewards, facts = [], [], opened.facts
         count = max(opened.copies, 1)
@@ -217,8 +225,6 @@ def _probe(opened: OpenedWorld, env: Any) -> dict[str, Any]:
 
 
 def _with(opened: OpenedWorld, **facts: Any) -> OpenedWorld:
-    import dataclasses
-
     return dataclasses.replace(opened, facts=opened.facts._replace(**facts))
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from lexicone.learning._defaults import SEEDS
 from lexicone.learning._learner import as_pytree
+from lexicone.learning._named_worlds import find_world, is_in_file
 from lexicone.learning._open_world import OpenedWorld, WorldFacts, open_world
 from lexicone.learning._policy_file import describe_actions
 from lexicone.learning._settings import in_segments
@@ -48,14 +49,16 @@ def prepare(
     rewards: Any = None,
 ) -> Prepared:
     """Open the world, and find the settings that depend on it."""
-    dtype = str(jnp.zeros(()).dtype)
+    dtype, known = str(jnp.zeros(()).dtype), None
+    if is_in_file(task):
+        known, task = task, find_world(task)
     if is_jax_world(task):
         world = open_jax_world(
             task, len(order), actions=actions, rewards=rewards, features=features
         )
         own = describe_actions(world.actions)
         facts = WorldFacts(
-            world.name, None, {}, "jax", world.observations, world.inputs, own, len(order), world.own_rewards, ""
+            world.name, known, {}, "jax", world.observations, world.inputs, own, len(order), world.own_rewards, ""
         )  # fmt: skip
     else:
         if actions is not None:

@@ -20,8 +20,9 @@ from lexicone._base import checkpoint
 from lexicone._base.checks import check_whole
 from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
-from lexicone.learning._environments import EnvFacts, EnvSource, imports_a_module, source_of
+from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
 from lexicone.learning._learner import as_pytree
+from lexicone.learning._named_worlds import find_world
 from lexicone.learning._open_world import WorldFacts
 from lexicone.learning._prepare import prepare
 from lexicone.learning._problem import check_features, env_problem, model_problem
@@ -152,11 +153,7 @@ def _load_segments(
     }
     world = None
     if task is None and facts.environment_id is not None:
-        task = EnvSource(
-            lambda: source_of(facts.environment_id, **facts.environment_options).make(),
-            facts.environment_id,
-            facts.environment_options,
-        )
+        task = find_world(facts.environment_id, facts.environment_options)
     if task is not None and (features is not None or facts.observations is not None):
         options = {"features": features, "actions": actions, "rewards": rewards}
         world, ours, *_ = prepare(

@@ -107,7 +107,7 @@ def take_stock(
     totals = summary.before + segment.reward
     near = allow_rounding(thresholds)
     met = (totals[..., :-1] >= near[None, None]).astype(totals.dtype)
-    returns, share = (m._replace(count=kept * m.count) for m in before)
+    returns, share = (m._replace(weight=kept * m.weight) for m in before)
     return Standing(note(returns, totals, ended), note(share, met, ended))
 
 

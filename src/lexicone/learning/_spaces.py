@@ -59,13 +59,14 @@ class Actions(NamedTuple):
         return taken.reshape(chosen.shape[:-1] + self.shape).astype(self.dtype)
 
 
-def read_actions(space: Any, name: str = "task") -> Actions:
+def read_actions(given: Any, name: str = "task") -> Actions:
     """From a number of things, several such numbers, a pair (low, high) of floats or arrays, or a space.
 
     A space is recognised by what it has: ``n`` and perhaps ``start``, ``nvec``, or ``low`` and ``high``.
     """
-    if isinstance(space, int | np.integer) and not isinstance(space, bool) and space >= 1:
-        return Actions((int(space),), (0,), (), (), (), "int32")
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        return Actions((int(given),), (0,), (), (), (), "int32")
+    space: Any = given
     if hasattr(space, "nvec"):
         sizes = np.asarray(space.nvec).reshape(-1)
         start = np.zeros_like(sizes) if getattr(space, "start", None) is None else space.start

@@ -200,7 +200,7 @@ def learn_all(
         return jnp.moveaxis(array.reshape(array.shape[0], runs, -1, *array.shape[2:]), 1, 0)
 
     own = jax.tree.map(part, segments)
-    return jax.vmap(lambda *each: learn(learner, problem, *each, share))(states, own, keys)
+    return jax.vmap(lambda s, o, k: learn(learner, problem, s, o, k, share))(states, own, keys)
 
 
 def _advance_here(
@@ -225,10 +225,8 @@ def _advance_here(
             chosen = np.asarray(act(problem, states.agent, rows, act_keys, time))
             chosen = chosen.reshape(len(shown), -1)
             steps.append((shown, chosen, *copies.step(chosen)))
-        seen, action, reward, following, *flags = (
-            np.stack(part) for part in zip(*steps, strict=True)
-        )
-        segment = Segment(seen, action, reward.astype(dtype), following, *flags)
+        parts: list[Any] = [np.stack(part) for part in zip(*steps, strict=True)]
+        segment = Segment(*parts)._replace(reward=parts[2].astype(dtype))
         share = jnp.asarray(update / plan.updates, dtype)
         states, metrics = learn_all(learner, problem, states, segment, learn_keys, share)
         for name, value in metrics.items():

@@ -162,8 +162,8 @@ def _open(
             raise ValueError(
                 f"order: has {objectives} objectives, and {name} pays rewards of shape {paid.shape}{hint}"
             )
-        ends = (jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated))
-        return see(observation), _without_keys(after), paid, *ends
+        ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
+        return see(observation), _without_keys(after), paid, ends[0], ends[1]
 
     def once(key: Any) -> Any:
         row, state = reset(key)
@@ -269,7 +269,9 @@ def run_segment(
     length: int,
     cap: int,
 ) -> tuple[Places, Segment, Int[Array, ""]]:
-    """T steps of N copies with what ``act(rows, key)`` chooses; after an end a copy begins anew. Last, how many ``cap`` ended.
+    """T steps of N copies with what ``act(rows, key)`` chooses; after an end a copy begins anew.
+
+    Last, how many episodes only ``cap`` ended.
 
     Args:
         world: where.

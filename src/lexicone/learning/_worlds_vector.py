@@ -58,6 +58,7 @@ class VectorCopies:
         terminated, ended = np.zeros(size, bool), np.zeros(size, bool)
         valid = ~self.over
         self.time += 1
+        self.rows = self.rows.copy()  # what was shown before stays as it was
         for run, vector in enumerate(self.vectors):
             own = slice(run * n, (run + 1) * n)
             found = self._call(run, "step", lambda v=vector, a=actions[own]: v.step(a))

@@ -42,7 +42,7 @@ def judge(
     """The estimates F of finished episodes, by the learner's criterion."""
     values, near = standing.returns.mean, allow_rounding(thresholds)
     deviation = jnp.sqrt(standing.returns.square)
-    count = standing.returns.count
+    count = standing.returns.weight
     limits = near
     if learner.criterion == "episode":
         asked = learner.confidence * (1 - learner.allowance * fading(share, learner.explore))
@@ -74,8 +74,8 @@ def _flow_in_turn(learner: Any, products: Float[Array, "K K"], verdict: Verdict)
 
     ``Σ_k π_k·flow(objectives 1…k)`` with ``π_k = s_k·Π_{j<k}(1−s_j)``, ``s_K = 1`` and
     ``s_j = clip(4((τ_j − F_j)/σ_j + margin), 0, 1)``: as long as much is missing nothing but what matters more is
-    heard, and near its threshold an objective becomes a rate that the next ones have to grant. Before the first episode has
-    ended all rates are 0.
+    heard, and near its threshold an objective becomes a rate that the next ones have to grant. Before the first episode
+    has ended all rates are 0.
     """
     margin = learner.margin if learner.criterion == "expected" else 0.0
     count = products.shape[0]

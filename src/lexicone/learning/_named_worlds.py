@@ -1,0 +1,60 @@
+"""Worlds that a word names: ids of Gymnasium, and ``FILE.py:NAME`` for a class or a function in a file."""
+
+import importlib.util
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lexicone._base.checkpoint import digest
+from lexicone.learning._environments import EnvSource, source_of
+from lexicone.learning._worlds_jax import is_jax_world
+
+__all__ = ["find_world", "is_in_file"]
+
+
+def is_in_file(name: Any) -> bool:
+    """Whether this is ``FILE.py:NAME``."""
+    return isinstance(name, str) and ".py:" in name
+
+
+def find_world(name: str, options: dict[str, Any] | None = None) -> Any:
+    """An `EnvSource`, or a world in JAX. ``options`` are for the class, the function, or ``gymnasium.make``."""
+    options = options or {}
+    if not is_in_file(name):
+        return source_of(name, **options)
+    path, _, attribute = name.rpartition(":")
+    if not Path(path).is_file():
+        raise ValueError(f"task: there is no file {path!r}")
+    spec = importlib.util.spec_from_file_location(f"lexicone_world_{digest({}, path)[:12]}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(
+            f"task: {os.fspath(path)!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    if not hasattr(module, attribute):
+        raise ValueError(f"task: {path!r} has no {attribute!r}")
+    found = getattr(module, attribute)
+    if is_jax_world(found):
+        return found
+    if not callable(found):
+        raise ValueError(f"task: {name} is neither a class, nor a function, nor a world in JAX")
+    if isinstance(found, type) and not hasattr(found, "render"):  # no Gymnasium environment
+        made = _call(name, found, options)
+        if is_jax_world(made):
+            return made
+    return EnvSource(partial(_call, name, found, options), name, options)
+
+
+def _call(name: str, function: Any, options: dict[str, Any]) -> Any:
+    try:
+        return function(**options)
+    except TypeError as error:
+        given = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        raise ValueError(
+            f"task: {name} cannot be made with {given or 'no options'} ({error})"
+        ) from None
