@@ -137,7 +137,7 @@ def test_notes_are_those_of_their_step():
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [4096, 1])
 def test_credit_is_summed_by_state_and_action(few, monkeypatch):
-    monkeypatch.setattr(module, "_SMALL_TABLE", few)
+    monkeypatch.setattr(module, "SMALL_TABLE", few)
     mdp = maze("extended", objectives="path")
     found = batch(mdp, random_policy(mdp), 6, 20)
     credit = jnp.asarray(np.random.default_rng(0).normal(size=(20, 6, 3)))

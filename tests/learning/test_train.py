@@ -219,9 +219,9 @@ def test_episodes_are_rounded_up_to_updates():
 def test_without_a_learner_it_does_what_the_command_does(monkeypatch):
     command = {field.name: field.default for field in fields(Train)}
     assert command["learner"] == "ppo"
-    assert inspect.signature(train).parameters["seeds"].default == command["seeds"]
-    assert command["episodes"] == _plan.EPISODES
+    assert command["episodes"] is command["steps"] is None  # both leave it to the plan
     monkeypatch.setattr(_plan, "EPISODES", 50)
-    found = train(MAZE, ORDER, seeds=1)
-    assert found.learner == PPO()
+    found = train(MAZE, ORDER)
+    assert found.seeds == command["seeds"]
+    assert found.learner == PPO(max_steps=PPO.usual_steps)  # the cap that was taken is told
     assert found.updates == -(-50 // PPO().batch)
