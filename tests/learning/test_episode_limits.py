@@ -72,7 +72,7 @@ def test_where_no_limit_is_known_the_learners_own_is_reported_when_it_cuts():
     with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 200 steps"):
         trained(Endless, Reinforce(hidden=(), dropout=0.0))
     with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 1000 steps"):
-        trained(Endless, PPO(**SHORT | {"length": 1000}))
+        trained(Endless, PPO(**{**SHORT, "length": 1000}))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trained(Wager, PPO(**SHORT))  # ends by itself

@@ -57,9 +57,13 @@ def test_an_environment_that_pays_too_much_stops_at_once(pay):
         reward = np.array([0.0, pay if self.x > 0.5 else 1.0])
         return np.array([self.x], np.float32), reward, True, False, {}
 
-    name = r"^task: Altered paid .* of objective 2 in episode \d+ of update 1, run 0; learners with 32 bits"
-    with pytest.raises(ValueError, match=name):
-        train(altered(step=step), Order([0.0]), PPO(hidden=(), batch=16), seeds=1, updates=3)
+    for learner, where in (
+        (Reinforce(hidden=(), dropout=0.0, batch=16), r"episode \d+ of update 1, run 0"),
+        (PPO(hidden=()), r"copy \d+ of run 0, episode \d, after 1 steps"),
+    ):
+        name = rf"^task: Altered paid .* of objective 2 in {where}; learners with 32 bits"
+        with pytest.raises(ValueError, match=name):
+            train(altered(step=step), Order([0.0]), learner, seeds=1, updates=3)
 
 
 @pytest.mark.parametrize("every", [1, 7])

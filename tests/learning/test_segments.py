@@ -130,6 +130,7 @@ def test_numbers_that_are_none_are_located(tmp_path):
             return (*found[:2], jnp.where(state > 0.999, jnp.nan, found[2]), *found[3:])
 
     with pytest.raises(
-        ValueError, match=r"^task: Breaks gave .* not finite, in update \d+ of run \d"
+        ValueError,
+        match=r"^task: Breaks gave a reward of objective 1 that is not .* in update \d+ of run \d",
     ):
         train(Breaks(), Order([0.0]), LEARNER, seeds=2, updates=30, checkpoint=tmp_path / "run")

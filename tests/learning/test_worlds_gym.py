@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
-import mo_gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from mo_gymnasium.wrappers.vector.wrappers import MOSyncVectorEnv
 
 from lexicone.learning import _train_segments as loop
 from lexicone.learning._open_world import open_world
@@ -27,6 +27,7 @@ from tests.helpers.trainings import assert_same, programs
 
 LEARNER = PPO(hidden=(4,), copies=3, length=8, epochs=1, minibatches=2)
 ORDER = Order([0.0])
+HALF_OPEN = spaces.Box(np.array([0, -np.inf], np.float32), np.array([4, 1], np.float32))
 
 
 def learn(task: Any = Counter, **options: Any) -> Any:
@@ -70,14 +71,14 @@ def test_copies_begin_anew_and_keep_their_final_observation():
 
 @pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
 def test_vectors_of_the_users_own_say_the_same(mode):
-    class Vector(mo_gymnasium.wrappers.vector.MOSyncVectorEnv):
+    class Vector(MOSyncVectorEnv):
         pass
 
     def make() -> Any:
         if mode == "NEXT_STEP":
-            return Vector([Counter, Counter])
+            return Vector(iter([Counter, Counter]))
         kind = gymnasium.vector.AutoresetMode[mode]
-        one = lambda: gymnasium.wrappers.TransformReward(Counter(), lambda r: float(r[0]))  # noqa: E731
+        one = lambda: gymnasium.wrappers.TransformReward(Counter(), lambda r: cast(Any, r)[0])  # noqa: E731
         return gymnasium.vector.SyncVectorEnv([one, one], autoreset_mode=kind)
 
     rewards = None if mode == "NEXT_STEP" else lambda before, action, after: [after[1], action[0]]
@@ -110,7 +111,7 @@ def test_a_killed_run_resumes_to_the_same_end(tmp_path, counted):
 @pytest.mark.slow
 def test_lengths_and_thresholds_share_programs(counted):
     class Longer(Counter):
-        def step(self, action):
+        def step(self, action: Any) -> Any:
             *found, _ = super().step(action)
             end = self.time >= 3 + self.seed % 7
             return *found[:2], end, False, {}
@@ -157,7 +158,7 @@ def test_evaluation_is_of_whole_episodes(counted):
 class _Breaks(Counter):
     kind = "raises"
 
-    def step(self, action):
+    def step(self, action: Any) -> Any:
         observation, reward, *rest = super().step(action)
         if self.time == 3 and self.seed % 3 == 0:
             if self.kind == "raises":
@@ -179,7 +180,7 @@ class _Breaks(Counter):
             r"failed in step, copy \d of run \d, episode \d+, after 2 steps: RuntimeError: the",
         ),
         ("nan", r"gave a reward that is not finite, .* in copy \d of run \d, episode \d+"),
-        ("unseen", r"gave a observation that is not finite"),
+        ("unseen", r"gave an observation that is not finite"),
         ("short", r"^order: has 2 objectives, and Breaks pays rewards of shape \(1,\)"),
     ],
 )
@@ -203,7 +204,7 @@ def test_a_copy_in_another_process_that_dies_is_reported():
 
 def _dies() -> Any:
     class Dies(Counter):
-        def step(self, action):
+        def step(self, action: Any) -> Any:
             import os
 
             self.count = getattr(self, "count", 0) + 1
@@ -227,9 +228,9 @@ def _dies() -> Any:
 )
 def test_observations_are_flattened_as_gymnasium_does(space):
     space.seed(0)
-    sample = space.sample()
+    sample: Any = space.sample()
     np.testing.assert_allclose(
-        flatten(describe_observations(space), sample), spaces.flatten(space, sample)
+        flatten(describe_observations(space), sample), cast(Any, spaces.flatten(space, sample))
     )
 
 
@@ -239,7 +240,7 @@ def test_observations_are_flattened_as_gymnasium_does(space):
         (spaces.Discrete(3, start=-1), [2], 1),
         (spaces.MultiDiscrete([2, 3], start=[5, 0]), [1, 2], [6, 2]),
         (spaces.MultiBinary(2), [1, 0], [1, 0]),
-        (spaces.Box(np.float32([0, -np.inf]), np.float32([4, 1])), [0.5, 3.0], [3.0, 1.0]),
+        (HALF_OPEN, [0.5, 3.0], [3.0, 1.0]),
         (spaces.Box(-1, 1, (2, 1)), [0.5, -7.0], [[0.5], [-1.0]]),
         ((-1.0, 3.0), [0.5], 2.0),
     ],
@@ -267,7 +268,7 @@ def test_what_cannot_be_learned_in_is_refused(changes, message):
 
 
 def test_a_vector_serves_one_run():
-    vector = mo_gymnasium.wrappers.vector.MOSyncVectorEnv([Counter] * 3)
+    vector = MOSyncVectorEnv(iter([Counter] * 3))
     with pytest.raises(ValueError, match=r"^seeds: a VectorEnv serves one run, not 2"):
         learn(vector)
     assert learn(vector, seeds=None, updates=1).seeds == 1

@@ -212,8 +212,8 @@ def judge(
         "objectives": list(trained.order.labels),
         "thresholds": plain_numbers(trained.order.thresholds),
         "learner": type(trained.learner).__name__,
-        "episodes": np.asarray(trained.history["episodes"])[..., -1].tolist(),
-        "steps": trained.history["steps"][:, -1].tolist(),
+        "episodes": _last(trained.history["episodes"]),
+        "steps": _last(trained.history["steps"]),
         "evaluation_episodes": episodes,
         "greedy": greedy,
         "max_steps": trained.learner.max_steps,
@@ -234,6 +234,11 @@ def judge(
     }
 
 
+def _last(counts: Any) -> Any:
+    """By the end: of all runs ``[L]``, or of each ``[N,L]``."""
+    return np.asarray(counts)[..., -1:].sum(axis=-1).tolist()
+
+
 def _find(
     task: str,
     options: tuple[str, ...],
@@ -247,29 +252,43 @@ def _find(
     if _is_model(task):
         mdp = build(task, options, objectives)
         return mdp, make_order(mdp, thresholds, task)
-    from lexicone.learning._environments import EnvSource, UnknownEnvironment, open_env
-    from lexicone.learning._named_worlds import find_world
+    from lexicone.learning._environments import UnknownEnvironment, open_env
+    from lexicone.learning._named_worlds import NamedWorld, find_world
     from lexicone.learning._open_world import open_world
+    from lexicone.learning._worlds_jax import names_in_jax
     from lexicone.learning.algos._actor_critic import ActorCritic
 
     try:
-        world = find_world(task, dict(map(read_option, options)))
-        if not isinstance(world, EnvSource):  # a world in JAX, which says nothing of its objectives
-            return world, Order(thresholds)
-        segments = isinstance(learner, ActorCritic)
-        env = open_world(world, None) if segments else open_env(world)
+        found = find_world(task, dict(map(read_option, options)))
+        if isinstance(
+            found, NamedWorld
+        ):  # in JAX, where nothing but names tells how many there are
+            names = names_in_jax(found.world)
+            count = len(thresholds) + 1 if names is None else len(names)
+            return found, _order_of_rewards(task, names, count, objectives, thresholds)
+        env = open_world(found, None) if isinstance(learner, ActorCritic) else open_env(found)
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
             f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
             f"{str(error).removeprefix('task: ')}"
         ) from None
-    count = env.facts.objectives
+    count, names = env.facts.objectives, env.facts.reward_names
+    return env, _order_of_rewards(task, names, count, objectives, thresholds)
+
+
+def _order_of_rewards(
+    task: str,
+    names: tuple[str, ...] | None,
+    count: int,
+    objectives: tuple[str, ...],
+    thresholds: tuple[Threshold, ...],
+) -> Order:
+    """Of an environment that pays ``count`` rewards, in the sequence of ``--objectives``."""
     if len(thresholds) != count - 1:
         raise ValueError(
             f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
             f"got {len(thresholds)}"
         )
-    names = getattr(env.facts, "reward_names", None)
     if objectives:
         if names is None:
             raise ValueError(f"--objectives: the rewards of {task} have no names")
@@ -277,7 +296,7 @@ def _find(
         if len(places) != count:
             raise ValueError(f"--objectives: expected all of {', '.join(names)}, in some sequence")
         names = tuple(names[k] for k in places)
-    return env, Order(thresholds, names=names)
+    return Order(thresholds, names=names)
 
 
 def _is_model(task: str) -> bool:

@@ -35,6 +35,7 @@ __all__ = [
     "own_limit",
     "read_reward",
     "read_row",
+    "refuse_import",
     "source_of",
 ]
 
@@ -163,6 +164,14 @@ def source_of(task: Any, **options: Any) -> EnvSource:
 def imports_a_module(name: str) -> bool:
     """Whether Gymnasium would import a module for an environment of this id, such as ``"module:Name-v0"``."""
     return ":" in str(name)
+
+
+def refuse_import(name: str) -> ValueError:
+    """What to raise where a file names such an environment."""
+    return ValueError(
+        f"task: the file names the environment {name!r}, for which Python would import a module, and a file may not "
+        f"ask for that. If you trust it, give the id to load: task={name!r}"
+    )
 
 
 def open_task(task: Any, features: Any, order: Order) -> OpenedEnv:

@@ -1,7 +1,8 @@
-"""Worlds that a word names: ids of Gymnasium, and ``FILE.py:NAME`` for a class or a function in a file."""
+"""Worlds that a word names: ids of Gymnasium, and ``FILE.py:NAME`` for a class, a function or a world in a file."""
 
 import importlib.util
 import os
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ from lexicone._base.checkpoint import digest
 from lexicone.learning._environments import EnvSource, source_of
 from lexicone.learning._worlds_jax import is_jax_world
 
-__all__ = ["find_world", "is_in_file"]
+__all__ = ["NamedWorld", "find_world", "is_in_file"]
+
+
+@dataclass(frozen=True, eq=False)
+class NamedWorld:
+    """A world in JAX, and what it was found by."""
+
+    world: Any
+    id: str
+    options: dict[str, Any]
 
 
 def is_in_file(name: Any) -> bool:
@@ -18,8 +28,8 @@ def is_in_file(name: Any) -> bool:
     return isinstance(name, str) and ".py:" in name
 
 
-def find_world(name: str, options: dict[str, Any] | None = None) -> Any:
-    """An `EnvSource`, or a world in JAX. ``options`` are for the class, the function, or ``gymnasium.make``."""
+def find_world(name: str, options: dict[str, Any] | None = None) -> EnvSource | NamedWorld:
+    """What is meant. ``options`` are for the class, the function, or ``gymnasium.make``."""
     options = options or {}
     if not is_in_file(name):
         return source_of(name, **options)
@@ -40,13 +50,15 @@ def find_world(name: str, options: dict[str, Any] | None = None) -> Any:
         raise ValueError(f"task: {path!r} has no {attribute!r}")
     found = getattr(module, attribute)
     if is_jax_world(found):
-        return found
+        if options:
+            raise ValueError(f"task: {name} is a world already; options are for what makes one")
+        return NamedWorld(found, name, options)
     if not callable(found):
         raise ValueError(f"task: {name} is neither a class, nor a function, nor a world in JAX")
     if isinstance(found, type) and not hasattr(found, "render"):  # no Gymnasium environment
         made = _call(name, found, options)
         if is_jax_world(made):
-            return made
+            return NamedWorld(made, name, options)
     return EnvSource(partial(_call, name, found, options), name, options)
 
 

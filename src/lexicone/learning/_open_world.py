@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,8 +17,11 @@ from lexicone.learning._environments import (
     read_reward,
     source_of,
 )
+from lexicone.learning._overflow import largest_reward
 from lexicone.learning._policy_file import actions_from, describe_actions
 from lexicone.learning._spaces import Actions, describe_observations, flatten, read_actions
+from lexicone.models._matching import names_of_rewards
+from lexicone.order import Order, match_names
 
 __all__ = ["OpenedWorld", "WorldFacts", "open_world"]
 
@@ -42,11 +45,18 @@ class WorldFacts(NamedTuple):
     """Whether a function of the user's makes rewards."""
     first_steps: str
     """A digest of what the first steps show and pay; "vary" where the same seed gives others each time."""
+    reward_names: tuple[str, ...] | None = None
+    """Of the rewards, in the sequence in which they are learned; None where the world has none."""
 
     @property
     def action_spec(self) -> Actions:
         """What can be done."""
         return actions_from(self.actions)
+
+    def in_sequence(self, places: Sequence[int]) -> "WorldFacts":
+        """The same with names in the sequence of an order."""
+        names = self.reward_names
+        return self._replace(reward_names=names and tuple(names[k] for k in places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +76,17 @@ class OpenedWorld:
     space: Any
     spec: Actions
     dtype: str
+    places: tuple[int, ...] = ()
+    """Where each objective stands in the environment's rewards."""
+
+    def matched(self, order: Order) -> "OpenedWorld":
+        """The same with rewards in the order's sequence, where both have names."""
+        places = match_names(order, self.facts.reward_names, self.facts.environment)
+        return dataclasses.replace(
+            self,
+            facts=self.facts.in_sequence(places),
+            places=tuple(self.places[k] for k in places),
+        )
 
     def make(self) -> Any:
         """One more environment or vector."""
@@ -90,7 +111,31 @@ class OpenedWorld:
     def paid(self, reward: Any, before: Any, action: Any, after: Any) -> np.ndarray:
         """K rewards: the environment's, or what the user's function makes of two observations and an action."""
         given = reward if self.rewards is None else self.rewards(before, action, after)
-        return read_reward(given, self.facts.environment, self.facts.objectives)
+        return read_reward(given, self.facts.environment, self.facts.objectives)[list(self.places)]
+
+    def check(
+        self,
+        reward: np.ndarray,
+        following: np.ndarray,
+        cap: int,
+        where: Callable[[int], str],
+    ) -> None:
+        """A ValueError for the first of M copies that showed or paid what cannot be learned from, ``where`` it was."""
+        name = self.facts.environment
+        for what, rows in (("an observation", following), ("a reward", reward)):
+            good = np.isfinite(rows).all(axis=1)
+            if not good.all():
+                m = int(np.argmin(good))
+                raise ValueError(
+                    f"task: {name} gave {what} that is not finite, {rows[m].tolist()}, in {where(m)}"
+                )
+        most = largest_reward(self.dtype, cap)
+        if np.abs(reward).max() > most:
+            m, k = map(int, np.argwhere(np.abs(reward) > most)[0])
+            raise ValueError(
+                f"task: {name} paid {reward[m, k]:.3g} of objective {k + 1} in {where(m)}; learners with "
+                f"{np.finfo(self.dtype).bits} bits and episodes of {cap} steps take at most {most:.3g} in a step"
+            )
 
     def to_world(self, chosen: np.ndarray) -> Any:
         """Actions of M copies as environments take them."""
@@ -127,9 +172,11 @@ def open_world(
         if features is not None or rewards is not None:
             raise ValueError("features, rewards: give them when the environment is opened")
         return dataclasses.replace(task, dtype=dtype)
-    for name, given in (("features", features), ("rewards", rewards)):
+    for argument, given in (("features", features), ("rewards", rewards)):
         if given is not None and not callable(given):
-            raise ValueError(f"{name}: an environment takes a function, got {type(given).__name__}")
+            raise ValueError(
+                f"{argument}: an environment takes a function, got {type(given).__name__}"
+            )
     gymnasium = gymnasium_of()
     owned = not isinstance(task, gymnasium.vector.VectorEnv)
     source = source_of(task) if owned else EnvSource(lambda: task)
@@ -162,12 +209,23 @@ def open_world(
             facts, source, features, rewards, limit, vector, count, owned, space, spec, dtype
         )
         facts = facts._replace(**_probe(opened, env))
+        names = _names(env, vector) if rewards is None else None
+        if names is not None and len(names) == facts.objectives:
+            facts = facts._replace(reward_names=names)
     finally:
         if owned:
             env.close()
-    return OpenedWorld(
-        facts, source, features, rewards, limit, vector, count, owned, space, spec, dtype
-    )
+    return dataclasses.replace(opened, facts=facts, places=tuple(range(facts.objectives)))
+
+
+def _names(env: Any, vector: bool) -> tuple[str, ...] | None:
+    """Of the rewards, as an environment, a vector, or the first of its copies in this process says."""
+    if not vector:
+        return names_of_rewards(env)
+    names = getattr(env, "reward_names", None)
+    if names is None and getattr(env, "envs", None):
+        return names_of_rewards(env.envs[0])
+    return None if names is None else tuple(map(str, names))
 
 
 def _check_space(space: Any, name: str) -> Any:

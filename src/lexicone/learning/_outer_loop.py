@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from lexicone._base.progress import progress_bars
-from lexicone.learning._overflow import first_loss, lost_seeds
+from lexicone.learning._overflow import first_loss, lost_seeds, tell_loss
 from lexicone.learning._plan import Plan
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._runs import Runs
@@ -27,13 +27,23 @@ def run_to_end(
     go_on: Callable[[Runs, int], Runs],
     result: Callable[[Runs], TrainingResult],
     plan: Plan,
-    restore: Callable[[dict[str, np.ndarray]], None] | None = None,
+    *,
+    task: str = "",
+    restore: Callable[[Runs, dict[str, np.ndarray]], None] | None = None,
 ) -> Runs:
     """All updates that are left, in pieces, with looks and checkpoints between them.
 
-    ``go_on(runs, until)`` does updates until there are so many; ``result`` is what runs will be saved as, and
-    ``restore`` is told what else a file holds from which a training goes on. A ValueError where numbers are lost; the
-    checkpoint then holds all updates before. Whatever else ``go_on`` raises, the checkpoint is that of the last piece.
+    A ValueError where numbers are lost; the checkpoint then holds all updates before. Whatever else goes wrong, it
+    holds those of all pieces before.
+
+    Args:
+        runs: before the first update.
+        go_on: ``go_on(runs, until)`` does updates until there are so many.
+        result: what runs will be saved as.
+        plan: how long, and what is kept.
+        task: what messages call it.
+        restore: is told the runs, and what else there is, in a file from which a training goes on. Where a world has
+            to be brought back so, no update can be done twice, and a piece is one of them.
     """
     path, wanted = plan.checkpoint, result(runs)
     if path is not None:
@@ -41,7 +51,7 @@ def run_to_end(
     if path is not None and plan.resume and Path(path).exists():
         runs, more = resume(path, wanted)
         if restore is not None:
-            restore(more)
+            restore(runs, more)
 
     def save(runs: Runs) -> None:
         if path is not None:
@@ -54,13 +64,14 @@ def run_to_end(
             save(runs)  # what was done before: the world may have failed, the training has not
             raise
         if lost_seeds(runs, after).any():
-            good, what = first_loss(runs, until, go_on, plan.every, wanted.order)
+            good, after = first_loss(runs, after, go_on)
             save(good)
-            raise ValueError(what)
+            raise ValueError(tell_loss(good, after, plan.every, wanted.order, task))
         return after
 
     with _bar(plan, wanted.order) as show:
-        return _in_pieces(runs, plan.updates, go_on_with_numbers, save, show)
+        longest = plan.updates if restore is None else 1
+        return _in_pieces(runs, plan.updates, go_on_with_numbers, save, show, longest=longest)
 
 
 def _in_pieces(
@@ -69,6 +80,8 @@ def _in_pieces(
     go_on: Callable[[Runs, int], Runs],
     save: Callable[[Runs], None],
     show: Callable[[Runs], None],
+    *,
+    longest: int,
 ) -> Runs:
     """The whole training in pieces of about half a second, with a look at each and a checkpoint now and then."""
     done = int(runs.update)
@@ -78,7 +91,7 @@ def _in_pieces(
         runs = go_on(runs, min(done + piece, total))
         seconds = time.monotonic() - begin
         pace = _PIECE_SECONDS / max(seconds, 1e-3) if compiled else 8.0  # the first was compilation
-        piece, compiled = max(1, round(piece * min(8.0, pace))), True
+        piece, compiled = min(longest, max(1, round(piece * min(8.0, pace)))), True
         done = int(runs.update)
         show(runs)
         if time.monotonic() - saved >= _SAVE_SECONDS and done < total:

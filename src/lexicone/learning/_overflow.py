@@ -8,10 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from lexicone.learning._runs import Runs
+from lexicone.learning._runs import Runs, learned
 from lexicone.order import Order
 
-__all__ = ["check_pay", "first_loss", "largest_reward", "lost_seeds"]
+__all__ = ["BROKEN", "check_pay", "first_loss", "largest_reward", "lost_seeds", "tell_loss"]
+
+BROKEN = "broken"
+"""The metric in which a compiled world's mistakes are counted, ``[K+1]``: rewards of each objective, observations."""
 
 _LEAST_RETURN = 1e-6  # learners take differences of that size for rounding
 _ROOM = 100.0  # that the squares of returns leave, for sums over steps and episodes
@@ -43,7 +46,7 @@ def lost_seeds(before: Runs, after: Runs) -> np.ndarray:
     """Which runs had numbers that are none any more, or infinite, in their states or in what they log: ``[N]``."""
     seeds = after.snapshots.shape[1]
     lost = np.zeros(seeds, dtype=bool)
-    pairs = zip(jax.tree.leaves(before.states), jax.tree.leaves(after.states), strict=True)
+    pairs = zip(jax.tree.leaves(learned(before)), jax.tree.leaves(learned(after)), strict=True)
     for old, new in ((np.asarray(a), np.asarray(b)) for a, b in pairs):
         if new.dtype.kind == "f":
             gone = (np.isnan(new) & ~np.isnan(old)) | (np.isinf(new) & np.isfinite(old))
@@ -52,33 +55,55 @@ def lost_seeds(before: Runs, after: Runs) -> np.ndarray:
         new, old = (np.asarray(runs.log[name]) for runs in (after, before))
         gone = ~np.isfinite(new) & np.isfinite(old)
         lost |= np.moveaxis(gone, 1, 0).reshape(seeds, -1).any(axis=1)
+    if BROKEN in after.log:
+        lost |= (_logged(after, BROKEN) > _logged(before, BROKEN)).any(axis=(0, 2))
     return lost
 
 
-def first_loss(
-    runs: Runs, until: int, go_on: Callable[[Runs, int], Runs], every: int, order: Order
-) -> tuple[Runs, str]:
-    """The runs after their last good update, and what happened in the next one.
+def first_loss(runs: Runs, after: Runs, go_on: Callable[[Runs, int], Runs]) -> tuple[Runs, Runs]:
+    """The runs after their last good update, and after the next one.
 
-    ``runs`` are all good, and some are lost by update ``until``. Halving the stretch finds the update: a run ends with
-    the same bits in whatever pieces it is done.
+    ``runs`` are all good, and some are lost in ``after``. Halving the stretch finds the update: a run ends with the
+    same bits in whatever pieces it is done. Nothing is done again where the stretch is one update.
     """
-    while until - int(runs.update) > 1:
-        middle = (int(runs.update) + until) // 2
-        halfway = go_on(runs, middle)
+    while int(after.update) - int(runs.update) > 1:
+        halfway = go_on(runs, (int(runs.update) + int(after.update)) // 2)
         if lost_seeds(runs, halfway).any():
-            until = middle
+            after = halfway
         else:
             runs = halfway
-    after = go_on(runs, until)
-    seed = int(np.argmax(lost_seeds(runs, after)))
+    return runs, after
+
+
+def tell_loss(before: Runs, after: Runs, every: int, order: Order, task: str) -> str:
+    """What happened in the one update between the two, in which some runs are lost."""
+    seed, update = int(np.argmax(lost_seeds(before, after))), int(after.update)
+    if BROKEN in after.log:
+        counts = (_logged(after, BROKEN) - _logged(before, BROKEN))[:, seed].sum(axis=0)
+        if counts.any():
+            place = int(np.argmax(counts > 0))
+            gave = (
+                "an observation" if place == len(order) else f"a reward of {_named(place, order)}"
+            )
+            return (
+                f"task: {task} gave {gave} that is not finite, or too large to be learned from, in update {update} "
+                f"of run {seed}"
+            )
     bits = np.finfo(np.asarray(after.snapshots).dtype).bits
-    where = _objective(runs, after, seed, every, order)
-    return runs, (
-        f"learner: the training of seed {seed} diverged in update {until}, {where}: "
+    where = _objective(before, after, seed, every, order)
+    return (
+        f"learner: the training of seed {seed} diverged in update {update}, {where}: "
         f"numbers went beyond {bits} bits; rewards in larger units, a smaller learning_rate"
         f"{', or 64 bits (JAX_ENABLE_X64=1)' if bits == 32 else ''} may help"
     )
+
+
+def _logged(runs: Runs, name: str) -> np.ndarray:
+    return np.asarray(runs.log[name])
+
+
+def _named(k: int, order: Order) -> str:
+    return f"objective {k + 1}" + (f" ({order.names[k]})" if order.names else "")
 
 
 def _objective(before: Runs, after: Runs, seed: int, every: int, order: Order) -> str:
@@ -91,6 +116,5 @@ def _objective(before: Runs, after: Runs, seed: int, every: int, order: Order) -
         with np.errstate(invalid="ignore"):
             marked = ~np.isfinite(new) if name == "returns" else new - old > 0
         if new.shape == (len(order),) and marked.any():
-            k = int(np.argmax(marked))
-            return f"{says} objective {k + 1}" + (f" ({order.names[k]})" if order.names else "")
+            return f"{says} {_named(int(np.argmax(marked)), order)}"
     return "of which objective it does not log"

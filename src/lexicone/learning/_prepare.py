@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from lexicone.learning._defaults import SEEDS
 from lexicone.learning._learner import as_pytree
-from lexicone.learning._named_worlds import find_world, is_in_file
+from lexicone.learning._named_worlds import NamedWorld, find_world, is_in_file
 from lexicone.learning._open_world import OpenedWorld, WorldFacts, open_world
 from lexicone.learning._policy_file import describe_actions
 from lexicone.learning._settings import in_segments
@@ -49,26 +49,36 @@ def prepare(
     rewards: Any = None,
 ) -> Prepared:
     """Open the world, and find the settings that depend on it."""
-    dtype, known = str(jnp.zeros(()).dtype), None
+    dtype, known, options = str(jnp.zeros(()).dtype), None, {}
     if is_in_file(task):
-        known, task = task, find_world(task)
+        task = find_world(task)
+    if isinstance(task, NamedWorld):
+        known, options, task = task.id, task.options, task.world
     if is_jax_world(task):
-        world = open_jax_world(
-            task, len(order), actions=actions, rewards=rewards, features=features
-        )
-        own = describe_actions(world.actions)
+        world = open_jax_world(task, order, actions=actions, rewards=rewards, features=features)
         facts = WorldFacts(
-            world.name, known, {}, "jax", world.observations, world.inputs, own, len(order), world.own_rewards, ""
-        )  # fmt: skip
+            environment=world.name,
+            environment_id=known,
+            environment_options=options,
+            world="jax",
+            observations=world.observations,
+            inputs=world.inputs,
+            actions=describe_actions(world.actions),
+            objectives=len(order),
+            own_rewards=world.own_rewards,
+            first_steps="",
+            reward_names=world.reward_names,
+        )
     else:
         if actions is not None:
             raise ValueError("actions: an environment of Gymnasium says itself what can be done")
         world = open_world(task, len(order), features=features, rewards=rewards, dtype=dtype)
+        if world.facts.objectives != len(order):
+            raise ValueError(
+                f"order: has {len(order)} objectives, and {world.facts.environment} has {world.facts.objectives}"
+            )
+        world = world.matched(order)
         facts = world.facts
-    if facts.objectives != len(order):
-        raise ValueError(
-            f"order: has {len(order)} objectives, and {facts.environment} has {facts.objectives}"
-        )
     limit, cap = world.limit, learner.max_steps
     settings: dict[str, Any] = {"max_steps": cap or limit or _UNLIMITED}
     if isinstance(world, OpenedWorld) and world.vector:

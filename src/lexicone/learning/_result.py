@@ -17,7 +17,7 @@ from lexicone._base import checkpoint
 from lexicone._base.levels import level_for_file
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import allow_rounding
-from lexicone.learning._runs import Runs, named_leaves
+from lexicone.learning._runs import Runs, learned, named_leaves
 from lexicone.order import Order
 
 __all__ = ["Evaluation", "TrainingResult", "judge_episodes", "probabilities"]
@@ -118,7 +118,7 @@ class TrainingResult:
     def diverged(self) -> Bool[np.ndarray, " N"]:
         """The seeds whose parameters are no numbers any more (NaN): steps were too long. They have no policy."""
         broken = np.zeros(self.seeds, dtype=bool)
-        for leaf in map(np.asarray, jax.tree.leaves(self.run.states)):
+        for leaf in map(np.asarray, jax.tree.leaves(learned(self.run))):
             broken |= np.isnan(leaf.reshape(self.seeds, -1)).any(axis=1)
         return broken
 

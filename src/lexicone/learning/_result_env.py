@@ -18,6 +18,7 @@ from lexicone.learning._environments import (
     OpenedEnv,
     copies,
     open_env,
+    refuse_import,
 )
 from lexicone.learning._learner import AnyLearner, as_pytree
 from lexicone.learning._play import play
@@ -79,11 +80,7 @@ class TrainedEnv(TrainingResult):
             return self.known
         facts = self.facts
         if self.source is None and facts.environment_id is not None:
-            raise ValueError(
-                f"task: the file names the environment {facts.environment_id!r}, for which Python would import a "
-                f"module, and a file may not ask for that. If you trust it, give the id to load: "
-                f"task={facts.environment_id!r}"
-            )
+            raise refuse_import(facts.environment_id)
         if self.source is None:
             raise ValueError(
                 f"task: {facts.environment} was given to train as a function or an environment; give it to load as task"

@@ -4,35 +4,28 @@ import dataclasses
 import math
 import os
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import Array
 
 from lexicone._base.checks import check_whole
+from lexicone.learning._environments import refuse_import
 from lexicone.learning._open_world import OpenedWorld, WorldFacts
 from lexicone.learning._policy_file import Policy
+from lexicone.learning._prepare import prepare
 from lexicone.learning._result import Evaluation, TrainingResult, judge_episodes
 from lexicone.learning._worlds_jax import CompiledWorld
 from lexicone.learning.algos._segment_ppo import SegmentProblem, SegmentSizes, choose
 from lexicone.order import Order
 
-__all__ = ["SegmentRun", "TrainedSegments", "segment_problem"]
+__all__ = ["TrainedSegments", "segment_problem"]
 
 _OF_EPISODES = ("returns", "satisfied", "terminated")  # sums over those that ended
 _HIDDEN = ("finished", "broken", "cut")
 _AT_ONCE = 32  # episodes that are evaluated together
-
-
-class SegmentRun(NamedTuple):
-    """One run under way."""
-
-    learning: Any
-    """A `SegmentState`."""
-    places: PyTree
-    """Where the copies of a compiled world are; None for one that is Python code."""
 
 
 def segment_problem(facts: WorldFacts, order: Order) -> SegmentProblem:
@@ -46,10 +39,43 @@ class TrainedSegments(TrainingResult):
     """N runs of a learner in an environment, a vector of copies or a compiled world."""
 
     facts: WorldFacts
-    world: OpenedWorld | CompiledWorld | None
-    """None in a loaded one that was given none."""
+    known: OpenedWorld | CompiledWorld | None = None
+    """The world as the training has opened it; None in a loaded one."""
+    task: Any = None
+    """What a loaded one opens; None where there was none to be had."""
+    given: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """``features``, ``actions`` and ``rewards`` with which it does so."""
     extra: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     """What a file holds besides: where the copies are."""
+
+    @cached_property
+    def world(self) -> OpenedWorld | CompiledWorld:
+        """The world; of a loaded training it is opened now, and must be like the one that was trained in."""
+        if self.known is not None:
+            return self.known
+        facts, given = self.facts, self.given
+        if self.task is None and facts.environment_id is not None:
+            raise refuse_import(facts.environment_id)
+        if self.task is None:
+            raise ValueError(
+                f"task: {facts.environment} was given to train as an object or a function; give it to load as task"
+            )
+        for name, needed in (
+            ("features", facts.observations is None),
+            ("rewards", facts.own_rewards),
+        ):
+            if needed and given.get(name) is None:
+                raise ValueError(f"{name}: were a function in training; give it to load as {name}")
+        learner = dataclasses.replace(self.learner, max_steps=None)
+        prepared = prepare(self.task, self.order, learner, **given)
+        for name in ("world", "observations", "inputs", "actions", "objectives", "own_rewards"):
+            ours, theirs = getattr(prepared.facts, name), getattr(facts, name)
+            if ours != theirs:
+                raise ValueError(
+                    f"task: is not like the environment of the training: its {name.replace('_', ' ')} is {ours}, "
+                    f"not {theirs}"
+                )
+        return prepared.world
 
     @cached_property
     def history(self) -> dict[str, np.ndarray]:
@@ -92,7 +118,10 @@ class TrainedSegments(TrainingResult):
     @property
     def identity(self) -> dict[str, Any]:
         """As for any `TrainingResult`, and what is known of the world."""
-        return {**super().identity, **self.facts._asdict(), "segments": True}
+        facts = self.facts._asdict()
+        if facts["reward_names"] is None:
+            del facts["reward_names"]
+        return {**super().identity, **facts, "segments": True}
 
     def _task_arrays(self) -> dict[str, np.ndarray]:
         return self.extra
@@ -101,7 +130,7 @@ class TrainedSegments(TrainingResult):
         """One seed's policy. It samples its actions, from a generator of its own, or is greedy."""
         self._check_seed(seed)
         agent = jax.tree.map(lambda leaf: np.asarray(leaf)[seed], self.run.states.learning.agent)
-        features = getattr(self.world, "features", None)
+        known = self.given.get("features") if self.known is None else self.known.features
         return Policy(
             tuple(layer.weight for layer in agent.policy.layers),
             tuple(layer.bias for layer in agent.policy.layers),
@@ -111,7 +140,7 @@ class TrainedSegments(TrainingResult):
             agent.log_std,
             self.facts.action_spec,
             self.facts.observations,
-            features,
+            known,
             greedy,
             np.random.default_rng(seed),
         )
@@ -136,19 +165,16 @@ class TrainedSegments(TrainingResult):
         check_whole(episodes=episodes, max_steps=cap)
         check_whole(0, seed=seed)
         self._check_numbers(range(self.seeds))
-        if self.world is None:
-            raise ValueError(
-                f"task: {self.facts.environment} was given to train as an object or a function; give it to load as task"
-            )
-        if isinstance(self.world, CompiledWorld):
+        world = self.world
+        if isinstance(world, CompiledWorld):
             key = jax.random.fold_in(jax.random.key(seed), episodes)
             agents = jax.tree.map(jnp.asarray, self.run.states.learning.agent)
-            found = _evaluate_compiled(self.world, agents, key, episodes, cap, greedy)
+            found = _evaluate_compiled(world, agents, key, episodes, cap, greedy)
             return judge_episodes(self.order, *map(np.asarray, found))
         from lexicone.learning._play_world import play_episodes
 
         runs = [
-            play_episodes(self.world, self.policy(i), episodes, cap, None if greedy else [seed, i])
+            play_episodes(world, self.policy(i), episodes, cap, None if greedy else [seed, i])
             for i in range(self.seeds)
         ]
         return judge_episodes(self.order, *(np.stack(part) for part in zip(*runs, strict=True)))

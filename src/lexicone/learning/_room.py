@@ -1,6 +1,8 @@
 """How much memory a training takes, told before any of it is taken."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,7 +12,7 @@ from lexicone.learning._episodes import SMALL_TABLE
 from lexicone.learning._plan import Plan
 from lexicone.learning._problem import Problem
 
-__all__ = ["check_size"]
+__all__ = ["check_segments", "check_size"]
 
 _COPIES = 2  # of the states of runs: before an update and after it
 
@@ -19,17 +21,7 @@ def check_size(learner: Any, problem: Problem, plan: Plan, variants: int = 1) ->
     """A ValueError if the runs' states, their batches of episodes or their history do not fit into memory."""
     runs = plan.seeds * variants
     item = problem.thresholds.dtype.itemsize
-    try:
-        state = jax.eval_shape(learner.init, problem, jax.random.key(0))
-    except OverflowError:
-        raise ValueError(f"learner: its state is too large for any memory: {learner!r}") from None
-    of_one = _size(state)
-    check_memory(
-        "learner",
-        _COPIES * of_one,
-        "the state of one run (its networks and what the optimiser keeps)",
-    )
-    check_memory("seeds", _COPIES * of_one * runs, f"the state of {runs} runs")
+    _check_states(learner, partial(learner.init, problem), runs)
     objectives = problem.sizes.objectives
     rows = plan.rows * runs * item * (3 * objectives + objectives**2)
     check_memory("log_every", rows, f"a history of {plan.rows} rows")
@@ -43,6 +35,35 @@ def check_size(learner: Any, problem: Problem, plan: Plan, variants: int = 1) ->
     each = 8 * (objectives + 1) + (states * actions if states * actions <= SMALL_TABLE else 0)
     what = f"batches of {learner.batch} episodes of up to {learner.max_steps} steps, for {runs} runs at once,"
     check_memory("max_steps", runs * steps * each * item, what)
+
+
+def check_segments(learner: Any, problem: Any, plan: Plan, begin: Callable[[Any], Any]) -> None:
+    """The same where runs learn from segments; ``begin(key)`` is the state with which one begins."""
+    runs, item = plan.seeds, problem.thresholds.dtype.itemsize
+    inputs, actions, objectives = problem.sizes
+    each = 4 * inputs + 2 * actions.outputs + 8 * objectives
+    steps = learner.copies * learner.length
+    what = f"segments of {learner.copies} copies × {learner.length} steps"
+    check_memory("length", steps * each * item, what)
+    _check_states(learner, begin, runs)
+    widths = sum(learner.hidden) + sum(learner.critic_hidden or learner.hidden)
+    each += (objectives + 1) * widths
+    check_memory("seeds", runs * steps * each * item, f"{what}, for {runs} runs at once,")
+    rows = plan.rows * runs * item * (6 * objectives + objectives**2)
+    check_memory("log_every", rows, f"a history of {plan.rows} rows")
+
+
+def _check_states(learner: Any, begin: Callable[[Any], Any], runs: int) -> None:
+    try:
+        of_one = _size(jax.eval_shape(begin, jax.random.key(0)))
+    except OverflowError:
+        raise ValueError(f"learner: its state is too large for any memory: {learner!r}") from None
+    check_memory(
+        "learner",
+        _COPIES * of_one,
+        "the state of one run (its networks and what the optimiser keeps)",
+    )
+    check_memory("seeds", _COPIES * of_one * runs, f"the state of {runs} runs")
 
 
 def _size(tree: Any) -> int:

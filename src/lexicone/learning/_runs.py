@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float, Int, PyTree
 
-__all__ = ["Runs", "named_leaves", "run_keys", "slice_runs"]
+__all__ = ["Runs", "SegmentRun", "learned", "named_leaves", "run_keys", "slice_runs"]
 
 
 class Runs(NamedTuple):
@@ -21,6 +21,20 @@ class Runs(NamedTuple):
     """Sums of each metric over windows of updates, ``[L,N,…]``."""
     snapshots: Float[Any, "P N S A"]
     """``ln π`` at P times."""
+
+
+class SegmentRun(NamedTuple):
+    """The state of a run that learns from segments."""
+
+    learning: Any
+    """A `SegmentState`."""
+    places: PyTree
+    """Where the copies of a compiled world are; None for one that is Python code."""
+
+
+def learned(runs: Runs) -> PyTree:
+    """The states without those of worlds, whose numbers are nobody's business but their own."""
+    return runs.states.learning if isinstance(runs.states, SegmentRun) else runs.states
 
 
 @partial(jax.jit, static_argnums=(1, 2))

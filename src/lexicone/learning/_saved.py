@@ -24,13 +24,12 @@ from lexicone.learning._environments import EnvFacts, imports_a_module, source_o
 from lexicone.learning._learner import as_pytree
 from lexicone.learning._named_worlds import find_world
 from lexicone.learning._open_world import WorldFacts
-from lexicone.learning._prepare import prepare
 from lexicone.learning._problem import check_features, env_problem, model_problem
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
-from lexicone.learning._result_segments import SegmentRun, TrainedSegments, segment_problem
-from lexicone.learning._runs import Runs, named_leaves
+from lexicone.learning._result_segments import TrainedSegments, segment_problem
+from lexicone.learning._runs import Runs, SegmentRun, named_leaves
 from lexicone.learning.algos._registry import LEARNERS
 from lexicone.learning.algos._segment_ppo import init
 from lexicone.models._layout import Layout
@@ -118,10 +117,11 @@ def _load_env(saved: SavedTraining, shared: dict[str, Any], task: Any, features:
     with _reading(saved.name, "an environment"):
         needed = {name: saved.facts[name] for name in EnvFacts._fields if name != "reward_names"}
         facts = EnvFacts(**needed, reward_names=_as_tuple(saved.facts.get("reward_names")))
-    source = None if task is None else source_of(task)
-    named = facts.environment_id
+    named, options = facts.environment_id, facts.environment_options
+    same = isinstance(task, str) and task == named
+    source = None if task is None else source_of(task, **(options if same else {}))
     if source is None and named is not None and not imports_a_module(named):
-        source = source_of(facts.environment_id, **facts.environment_options)
+        source = source_of(named, **options)
     problem = env_problem(facts.sizes, shared["order"])
     run = _read_runs(saved, _shapes(saved, lambda key: shared["learner"].init(problem, key)))
     trained = TrainedEnv(facts=facts, source=source, features=features, run=run, **shared)
@@ -138,8 +138,10 @@ def _load_segments(
     actions: Any,
     rewards: Any,
 ) -> TrainedSegments:
+    asked = task is not None
     with _reading(saved.name, "an environment"):
-        facts = WorldFacts(*(saved.facts[field] for field in WorldFacts._fields))
+        needed = {name: saved.facts[name] for name in WorldFacts._fields if name != "reward_names"}
+        facts = WorldFacts(**needed, reward_names=_as_tuple(saved.facts.get("reward_names")))
         problem = segment_problem(facts, shared["order"])
     learner = shared["learner"]
     as_pytree(learner)
@@ -151,21 +153,16 @@ def _load_segments(
         for n, a in saved.arrays.items()
         if n not in known and n.startswith(("replay.", "run.states."))
     }
-    world = None
-    if task is None and facts.environment_id is not None:
-        task = find_world(facts.environment_id, facts.environment_options)
-    if task is not None and (features is not None or facts.observations is not None):
-        options = {"features": features, "actions": actions, "rewards": rewards}
-        world, ours, *_ = prepare(
-            task, shared["order"], dataclasses.replace(learner, max_steps=None), **options
-        )
-        for name in ("world", "observations", "inputs", "actions", "objectives", "own_rewards"):
-            if getattr(ours, name) != getattr(facts, name):
-                raise ValueError(
-                    f"task: is not like the environment of the training: its {name.replace('_', ' ')} is "
-                    f"{getattr(ours, name)}, not {getattr(facts, name)}"
-                )
-    return TrainedSegments(facts=facts, world=world, run=run, extra=extra, **shared)
+    named = facts.environment_id
+    if task is None and named is not None and not imports_a_module(named):
+        task = named
+    if isinstance(task, str) and task == named:
+        task = find_world(task, facts.environment_options)
+    given = {"features": features, "actions": actions, "rewards": rewards}
+    trained = TrainedSegments(facts=facts, task=task, given=given, run=run, extra=extra, **shared)
+    if asked:
+        _ = trained.world  # so that a wrong one is refused now
+    return trained
 
 
 def resume(

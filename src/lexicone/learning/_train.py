@@ -15,6 +15,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload, runtim
 from lexicone.learning._defaults import SEEDS
 from lexicone.learning._environments import Env, EnvSource, OpenedEnv
 from lexicone.learning._learner import EnvLearner, Learner, check_learner
+from lexicone.learning._named_worlds import NamedWorld
+from lexicone.learning._open_world import OpenedWorld
 from lexicone.learning._plan import make_plan
 from lexicone.learning._prepare import prepare
 from lexicone.learning._result_env import TrainedEnv
@@ -23,6 +25,7 @@ from lexicone.learning._result_segments import TrainedSegments
 from lexicone.learning._train_env import train_in_env
 from lexicone.learning._train_model import check_variants, train_on_model
 from lexicone.learning._train_segments import train_on_segments
+from lexicone.learning._worlds_jax import JaxWorld
 from lexicone.learning.algos._actor_critic import ActorCritic
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._mdp import MDP
@@ -31,24 +34,45 @@ from lexicone.order import OrderLike, as_order
 __all__ = ["train", "train_many"]
 
 _Options = ParamSpec("_Options")
+_Task = str | Env | Callable[[], Any] | EnvSource
 
 
 @runtime_checkable
 class _ByTask(Protocol[_Options]):
-    """What kind of result a task leads to."""
+    """What kind of result a task and a learner lead to."""
 
-    @overload
-    def __call__(self, task: MDP, *args: _Options.args, **options: _Options.kwargs) -> Trained: ...
     @overload
     def __call__(
         self,
-        task: str | Env | Callable[[], Any] | EnvSource | OpenedEnv,
+        task: MDP,
+        order: OrderLike,
+        learner: Learner | None = None,
+        *args: _Options.args,
+        **options: _Options.kwargs,
+    ) -> Trained: ...
+    @overload
+    def __call__(
+        self,
+        task: _Task | JaxWorld | NamedWorld | OpenedWorld | Sequence[Callable[..., Any]],
+        order: OrderLike,
+        learner: ActorCritic | None = None,
+        *args: _Options.args,
+        **options: _Options.kwargs,
+    ) -> TrainedSegments: ...
+    @overload
+    def __call__(
+        self,
+        task: _Task | OpenedEnv,
+        order: OrderLike,
+        learner: EnvLearner,
         *args: _Options.args,
         **options: _Options.kwargs,
     ) -> TrainedEnv: ...
 
 
-def _typed_by_task(function: Callable[Concatenate[Any, _Options], Any]) -> _ByTask[_Options]:
+def _typed_by_task(
+    function: Callable[Concatenate[Any, OrderLike, Any, _Options], Any],
+) -> _ByTask[_Options]:
     """The function itself; type checkers learn what it returns for which task."""
     return cast(_ByTask[_Options], function)
 

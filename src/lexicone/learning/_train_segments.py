@@ -17,8 +17,9 @@ from lexicone.learning._open_world import OpenedWorld
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._plan import Plan, key_numbers
 from lexicone.learning._prepare import Prepared
-from lexicone.learning._result_segments import SegmentRun, TrainedSegments, segment_problem
-from lexicone.learning._runs import Runs, run_keys
+from lexicone.learning._result_segments import TrainedSegments, segment_problem
+from lexicone.learning._room import check_segments
+from lexicone.learning._runs import Runs, SegmentRun, run_keys
 from lexicone.learning._segments import Segment
 from lexicone.learning._worlds_gym import make_copies
 from lexicone.learning._worlds_jax import CompiledWorld, begin_places, run_segment
@@ -40,15 +41,16 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
             f"seeds: a VectorEnv serves one run, not {plan.seeds}; give seeds=1, or a function that makes vectors"
         )
     problem = segment_problem(facts, order)
-    keys = run_keys(plan.key, plan.seeds, 1)
     traced = jax.tree.map(lambda number: jnp.asarray(float(number), float), learner)
-    compiled = isinstance(world, CompiledWorld)
-    runs = _begin(traced, world if compiled else None, problem, keys, plan.rows)
+    inside = world if isinstance(world, CompiledWorld) else None  # of the program
+    check_segments(learner, problem, plan, partial(_begin_one, traced, inside, problem))
+    keys = run_keys(plan.key, plan.seeds, 1)
+    runs = _begin(traced, inside, problem, keys, plan.rows)
 
     def result(runs: Runs, notes: dict[str, np.ndarray]) -> TrainedSegments:
         return TrainedSegments(
             facts=facts,
-            world=world,
+            known=world,
             order=order,
             learner=learner,
             key=key_numbers(plan.key),
@@ -66,14 +68,12 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
                 stacklevel=3,
             )
 
-    if compiled:
+    if isinstance(world, CompiledWorld):
 
         def go_on(runs: Runs, until: int) -> Runs:
-            after = advance(traced, world, problem, keys, runs, until, plan.updates, plan.every)
-            _check_numbers(after, plan.every, facts.environment)
-            return after
+            return advance(traced, world, problem, keys, runs, until, plan.updates, plan.every)
 
-        end = run_to_end(runs, go_on, lambda runs: result(runs, {}), plan)
+        end = run_to_end(runs, go_on, lambda runs: result(runs, {}), plan, task=facts.environment)
         if np.asarray(end.log["cut"]).sum() > 0:
             tell_cut()
         return result(end, {})
@@ -82,19 +82,41 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
     )
     try:
         copies.begin()
-        copies.mark()
+        marks = {
+            0: copies.mark()
+        }  # of the last two updates: runs that are saved may be the ones before
 
         def go_on_here(runs: Runs, until: int) -> Runs:
-            return _advance_here(copies, traced, problem, keys, runs, until, plan)
+            after = _advance_here(copies, traced, problem, keys, runs, until, plan)
+            for update in set(marks) - {int(runs.update)}:
+                del marks[update]
+            marks[until] = copies.mark()
+            return after
+
+        def restore(runs: Runs, notes: dict[str, np.ndarray]) -> None:
+            copies.restore(notes)
+            marks[int(runs.update)] = copies.mark()
+
+        def result_here(runs: Runs) -> TrainedSegments:
+            return result(runs, marks[int(runs.update)]())
 
         end = run_to_end(
-            runs, go_on_here, lambda runs: result(runs, copies.notes), plan, copies.restore
+            runs, go_on_here, result_here, plan, task=facts.environment, restore=restore
         )
         if copies.cut:
             tell_cut()
-        return result(end, copies.notes)
+        return result_here(end)
     finally:
         copies.close()
+
+
+def _begin_one(
+    learner: Any, world: CompiledWorld | None, problem: SegmentProblem, key: Any
+) -> SegmentRun:
+    """A run before its first update."""
+    first, second = jax.random.split(jax.random.fold_in(key, 0))
+    places = None if world is None else begin_places(world, second, learner.copies)
+    return SegmentRun(init(learner, problem, first), places)
 
 
 @partial(jax.jit, static_argnames=("world", "rows"))
@@ -102,12 +124,7 @@ def _begin(
     learner: Any, world: CompiledWorld | None, problem: SegmentProblem, keys: Any, rows: int
 ) -> Runs:
     """All runs before their first update."""
-
-    def one(key: Any) -> SegmentRun:
-        first, second = jax.random.split(jax.random.fold_in(key, 0))
-        places = None if world is None else begin_places(world, second, learner.copies)
-        return SegmentRun(init(learner, problem, first), places)
-
+    one = partial(_begin_one, learner, world, problem)
     states = jax.vmap(one)(keys)
     empty = _no_segment(learner, problem)
     one_state = jax.eval_shape(lambda key: one(key).learning, keys[0])
@@ -231,20 +248,4 @@ def _advance_here(
         states, metrics = learn_all(learner, problem, states, segment, learn_keys, share)
         for name, value in metrics.items():
             log[name][update // plan.every] += np.asarray(value)
-    jax.block_until_ready(states)
-    copies.mark()
     return Runs(jnp.int32(until), SegmentRun(states, None), log, runs.snapshots)
-
-
-def _check_numbers(runs: Runs, every: int, name: str) -> None:
-    """A ValueError that says where a compiled world first gave numbers that are none."""
-    broken = np.asarray(runs.log["broken"])
-    if broken.sum() == 0:
-        return
-    row, run = np.argwhere(broken > 0)[0].tolist()
-    updates = (
-        f"update {row + 1}" if every == 1 else f"updates {row * every + 1} to {(row + 1) * every}"
-    )
-    raise ValueError(
-        f"task: {name} gave an observation or a reward that is not finite, in {updates} of run {run}"
-    )

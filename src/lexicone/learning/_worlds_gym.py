@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lexicone.learning._open_world import OpenedWorld
-from lexicone.learning._worlds_vector import Stepped, VectorCopies
+from lexicone.learning._worlds_vector import Notes, Stepped, VectorCopies
 
 __all__ = ["OwnCopies", "make_copies"]
 
@@ -19,7 +19,7 @@ __all__ = ["OwnCopies", "make_copies"]
 def make_copies(opened: OpenedWorld, key: Sequence[int], runs: int, copies: int, cap: int) -> Any:
     """R runs of N copies each: our own, or vectors that the user's function makes."""
     if opened.vector:
-        return VectorCopies(opened, key, runs)
+        return VectorCopies(opened, key, runs, cap)
     return OwnCopies(opened, key, runs, copies, cap)
 
 
@@ -37,14 +37,17 @@ class OwnCopies:
         self.taken: list[list[np.ndarray]] = [[] for _ in range(size)]
         self.cut = False
         self.envs: list[Any] = []
-        for _ in range(size):
-            self.envs.append(opened.make())
+        try:
+            for _ in range(size):
+                self.envs.append(opened.make())
+        except Exception:
+            self.close()
+            raise
 
     def begin(self) -> None:
         """All copies at the beginning of their first episode."""
         for m in range(len(self.envs)):
             self._reset(m)
-        self.mark()
 
     def step(self, chosen: np.ndarray) -> Stepped:
         """All copies take one step; those whose episode ends begin another."""
@@ -67,8 +70,7 @@ class OwnCopies:
             late = time >= self.cap
             self.cut |= late and not over and not truncated
             terminated[m], ended[m] = over, over or truncated or late
-        self._check("observation", following)
-        self._check("reward", reward)
+        opened.check(reward, following, self.cap, self._where)
         self.rows = following.copy()
         for m in np.flatnonzero(ended).tolist():
             self.episode[m] += 1
@@ -90,34 +92,50 @@ class OwnCopies:
                 f"{self.rows[m].tolist()}, after reset(seed={seed}) in {self._where(m)}"
             )
 
-    def mark(self) -> None:
-        """Remember where all copies are: what `notes` tells."""
-        flat = [row for taken in self.taken for row in taken]
+    def mark(self) -> Notes:
+        """Where all copies are now, to be written down when it is needed."""
+        episode, lists = self.episode.copy(), list(self.taken)  # a new episode has a new list
+        length = np.array([len(taken) for taken in lists])
         parts = self.opened.spec.parts
         kind = np.int32 if self.opened.spec.discrete else np.dtype(self.opened.dtype)
-        self.marked = {
-            "replay.episode": self.episode.copy(),
-            "replay.length": np.array([len(taken) for taken in self.taken]),
-            "replay.actions": np.asarray(flat, kind).reshape(-1, parts),
-        }
 
-    @property
-    def notes(self) -> dict[str, np.ndarray]:
-        """What `restore` needs, as of the last `mark`."""
-        return self.marked
+        def notes() -> dict[str, np.ndarray]:
+            flat = [row for taken, n in zip(lists, length, strict=True) for row in taken[:n]]
+            return {
+                "replay.episode": episode,
+                "replay.length": length,
+                "replay.actions": np.asarray(flat, kind).reshape(-1, parts),
+            }
+
+        return notes
 
     def restore(self, notes: dict[str, np.ndarray]) -> None:
-        """Play the episodes again that were under way."""
-        self.episode = np.array(notes["replay.episode"])
-        ends = np.cumsum(notes["replay.length"])
-        for m, end in enumerate(ends):
+        """Play the episodes again that were under way; of one that then ends before, a new one begins."""
+        episode, length, actions = (
+            np.asarray(notes.get(f"replay.{name}", ())) for name in ("episode", "length", "actions")
+        )
+        size, parts = len(self.envs), self.opened.spec.parts
+        if not (
+            episode.shape == length.shape == (size,)
+            and (length >= 0).all()
+            and actions.shape == (length.sum(), parts)
+        ):
+            raise ValueError("resume: the file does not say what its environments had done")
+        self.episode = episode.copy()
+        for m, own in enumerate(np.split(actions, np.cumsum(length)[:-1])):
             self._reset(m)
-            for chosen in notes["replay.actions"][end - notes["replay.length"][m] : end]:
+            for chosen in own:
                 action = self.opened.to_world(chosen[None])[0]
-                observation, *_ = self.envs[m].step(action)
+                try:
+                    observation, _, over, truncated, _ = self.envs[m].step(action)
+                except Exception as error:
+                    raise self._lost(m, "step", error) from error
+                if over or truncated:  # its seed does not settle what it does
+                    self.episode[m] += 1
+                    self._reset(m)
+                    break
                 self.taken[m].append(chosen)
                 self.rows[m], self.last[m] = self.opened.row(observation), observation
-        self.mark()
 
     def close(self) -> None:
         """Close all copies, also if some fail."""
@@ -135,12 +153,3 @@ class OwnCopies:
         return ValueError(
             f"task: {name} failed in {what}, {self._where(m)}: {type(error).__name__}: {error}"
         )
-
-    def _check(self, what: str, rows: np.ndarray) -> None:
-        good = np.isfinite(rows).all(axis=1)
-        if not good.all():
-            m = int(np.argmin(good))
-            raise ValueError(
-                f"task: {self.opened.facts.environment} gave a {what} that is not finite, {rows[m].tolist()}, in "
-                f"{self._where(m)}"
-            )

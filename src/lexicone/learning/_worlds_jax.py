@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -18,15 +18,33 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from lexicone.learning._segments import Segment
 from lexicone.learning._spaces import Actions, read_actions
+from lexicone.order import Order, match_names
 
 __all__ = [
     "CompiledWorld",
+    "JaxWorld",
     "Places",
     "begin_places",
     "is_jax_world",
+    "names_in_jax",
     "open_jax_world",
     "run_segment",
 ]
+
+
+@runtime_checkable
+class JaxWorld(Protocol):
+    """What has ``reset`` and ``step``, for type checkers; `is_jax_world` looks closer."""
+
+    @property
+    def reset(self) -> Callable[..., Any]:
+        """``key[, params] -> (observation, state)``."""
+        ...
+
+    @property
+    def step(self) -> Callable[..., Any]:
+        """``key, state, action[, params] -> (observation, state, reward, terminated, truncated, info)``."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +65,7 @@ class CompiledWorld:
     features: Callable[[Any], Any] | None
     limit: int | None
     """After how many steps it cuts episodes off, where it says so."""
+    reward_names: tuple[str, ...] | None
 
 
 class Places(NamedTuple):
@@ -60,8 +79,6 @@ class Places(NamedTuple):
 
 def is_jax_world(task: Any) -> bool:
     """A pair of functions, or something whose ``reset`` takes a key and whose ``step`` a key, a state and an action."""
-    if isinstance(task, CompiledWorld):
-        return True
     if isinstance(task, tuple | list):
         return len(task) == 2 and all(map(callable, task))
     if isinstance(task, type | str) or not (hasattr(task, "reset") and hasattr(task, "step")):
@@ -78,24 +95,32 @@ def is_jax_world(task: Any) -> bool:
 
 
 def open_jax_world(
-    task: Any, objectives: int, *, actions: Any = None, rewards: Any = None, features: Any = None
+    task: Any, order: Order, *, actions: Any = None, rewards: Any = None, features: Any = None
 ) -> CompiledWorld:
     """What is known of a world, by tracing one step of it: mistakes show here, before any work.
 
     Args:
         task: an object or a pair of functions.
-        objectives: how many rewards it should pay.
+        order: of the rewards that it should pay. Where both have names, rewards come in the order's sequence.
         actions: what can be done, where the world does not say; see `read_actions`.
         rewards: ``(state, action, next state) -> K rewards`` instead of the world's own.
         features: from an observation to a vector, in JAX; by default its numbers.
     """
-    if isinstance(task, CompiledWorld):
-        return task
+    names = names_in_jax(task) if rewards is None else None
+    names = names if names is not None and len(names) == len(order) else None
+    places = tuple(match_names(order, names, _name(task)))
+    names = names and tuple(names[k] for k in places)
+    held = _Held(actions)
     try:
-        described = repr(actions)
-        return _open(task, objectives, described, rewards, features, _Held(actions))
+        return _open(task, places, names, repr(actions), rewards, features, held)
     except TypeError:  # something that has no hash
-        return _open.__wrapped__(task, objectives, "", rewards, features, _Held(actions))
+        return _open.__wrapped__(task, places, names, "", rewards, features, held)
+
+
+def names_in_jax(task: Any) -> tuple[str, ...] | None:
+    """The names of a world's rewards: its attribute ``reward_names``, if there is one."""
+    names = getattr(task, "reward_names", None)
+    return None if names is None else tuple(map(str, names))
 
 
 class _Held(NamedTuple):
@@ -112,10 +137,19 @@ class _Held(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _open(
-    task: Any, objectives: int, described: str, rewards: Any, features: Any, held: _Held
+    task: Any,
+    places: tuple[int, ...],
+    names: tuple[str, ...] | None,
+    described: str,
+    rewards: Any,
+    features: Any,
+    held: _Held,
 ) -> CompiledWorld:
-    """The same world for the same arguments, so that it is compiled once; ``described`` are the ``held`` actions."""
-    actions = held.value
+    """The same world for the same arguments, so that it is compiled once; ``described`` are the ``held`` actions.
+
+    ``places`` and ``names`` are those of the rewards, in the order's sequence.
+    """
+    actions, objectives = held.value, len(places)
     pair = isinstance(task, tuple | list)
     name = _name(task)
     params = getattr(task, "default_params", None)
@@ -163,6 +197,7 @@ def _open(
                 f"order: has {objectives} objectives, and {name} pays rewards of shape {paid.shape}{hint}"
             )
         ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
+        paid = paid if places == tuple(range(objectives)) else paid[jnp.asarray(places)]
         return see(observation), _without_keys(after), paid, ends[0], ends[1]
 
     def once(key: Any) -> Any:
@@ -197,6 +232,7 @@ def _open(
         rewards is not None,
         features,
         limit,
+        names,
     )
 
 

@@ -5,15 +5,17 @@ and is masked. Where it does so in the same step, the final observation is in ``
 """
 
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lexicone.learning._open_world import OpenedWorld
 
-__all__ = ["Stepped", "VectorCopies"]
+__all__ = ["Notes", "Stepped", "VectorCopies"]
+
+Notes = Callable[[], dict[str, np.ndarray]]
+"""Where copies were at some moment, written down: what `restore` needs."""
 
 
 class Stepped(NamedTuple):
@@ -29,8 +31,9 @@ class Stepped(NamedTuple):
 class VectorCopies:
     """R vectors of N copies each. ``rows`` ``[M,D]`` is what they show, run by run."""
 
-    def __init__(self, opened: OpenedWorld, key: Sequence[int], runs: int) -> None:
-        self.opened, self.key, self.cut = opened, tuple(key), False
+    def __init__(self, opened: OpenedWorld, key: Sequence[int], runs: int, cap: int) -> None:
+        self.opened, self.key, self.cap, self.cut = opened, tuple(key), cap, False
+        self.failed = False
         self.vectors = [opened.make() for _ in range(runs)]
         self.count = opened.copies
         self.modes = [_mode(vector) for vector in self.vectors]
@@ -85,14 +88,12 @@ class VectorCopies:
                 )
             self._show(run, observations)
             self.over[own] = done if self.modes[run] == "next" else False
-        for what, rows in (("observation", following), ("reward", reward)):
-            good = np.isfinite(rows).all(axis=1)
-            if not good.all():
-                m = int(np.argmin(good))
-                raise ValueError(
-                    f"task: {opened.facts.environment} gave a {what} that is not finite, {rows[m].tolist()}, in copy "
-                    f"{m % n} of run {m // n}, after {self.time} steps in all"
-                )
+        opened.check(
+            reward,
+            following,
+            self.cap,
+            lambda m: f"copy {m % n} of run {m // n}, after {self.time} steps in all",
+        )
         return Stepped(reward, following, terminated, ended, valid)
 
     def _show(self, run: int, observations: Any) -> None:
@@ -106,33 +107,47 @@ class VectorCopies:
         try:
             return function()
         except Exception as error:
+            self.failed = True
             raise ValueError(
                 f"task: {self.opened.facts.environment} failed in {what}, in the vector of run {run}, after "
                 f"{self.time} steps in all: {type(error).__name__}: {error}"
             ) from error
 
-    def mark(self) -> None:
+    def mark(self) -> Notes:
         """A vector cannot be brought back to where it was: nothing to remember but how far it is."""
-        self.marked = {"replay.time": np.array(self.time)}
-
-    @property
-    def notes(self) -> dict[str, np.ndarray]:
-        """What `restore` needs, as of the last `mark`."""
-        return self.marked
+        time = np.array(self.time)
+        return lambda: {"replay.time": time}
 
     def restore(self, notes: dict[str, np.ndarray]) -> None:
         """New episodes: vectors of the user's do not resume to the same bits."""
-        self.time = int(notes["replay.time"])
+        time = np.asarray(notes.get("replay.time", ()))
+        if time.shape != ():
+            raise ValueError("resume: the file does not say what its environments had done")
+        self.time = int(time)
         self.begin()
-        self.mark()
 
     def close(self) -> None:
         """Close the vectors that were made here."""
         if self.opened.owned:
             for vector in self.vectors:
-                with warnings.catch_warnings(), suppress(Exception):  # its process may have died
-                    warnings.simplefilter("ignore")
-                    vector.close(**({"terminate": True} if hasattr(vector, "processes") else {}))
+                _close(vector, self.failed)
+
+
+def _close(vector: Any, failed: bool) -> None:
+    """Also one of whose processes some have died, so that it no longer closes by itself."""
+    processes = getattr(vector, "processes", ())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            vector.close(**({"terminate": True} if failed and processes else {}))
+    except Exception:
+        for process in processes:
+            process.terminate()
+            process.join()
+        for pipe in getattr(vector, "parent_pipes", ()):
+            if pipe is not None:
+                pipe.close()
+        vector.closed = True  # or it would try again when it is forgotten
 
 
 def _mode(vector: Any) -> str:

@@ -13,12 +13,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from lexicone.directions._gradients import gram, pair_cosines, pull_back_all
 from lexicone.learning._distributions import draw, entropy, log_probability, most_probable
 from lexicone.learning._networks import Layer, Network
 from lexicone.learning._normalise import Moments, no_moments, note, scale_of, standardise
+from lexicone.learning._overflow import BROKEN, largest_reward
 from lexicone.learning._random_bits import shuffled
 from lexicone.learning._returns import normalized
 from lexicone.learning._segments import (
@@ -202,9 +203,7 @@ def learn(
         "found": direction.found,
         "cosines": pair_cosines(products),
         "steps": jnp.sum(valid),
-        "broken": jnp.sum(
-            ~(jnp.isfinite(segment.reward).all(-1) & jnp.isfinite(segment.following).all(-1))
-        ),
+        BROKEN: _broken(segment, learner.max_steps),
         **moved,
     }
     seen = note(agent.seen, segment.seen, valid)
@@ -218,6 +217,14 @@ def learn(
         ),
     )
     return after, jax.tree.map(lambda m: m.astype(reward.dtype), metrics)
+
+
+def _broken(segment: Segment, cap: int) -> Int[Array, " counts"]:
+    """How many rewards of each objective, and how many observations, cannot be learned from."""
+    most = largest_reward(segment.reward.dtype, cap)
+    paid = ~(jnp.abs(segment.reward) <= most)  # so that NaN counts
+    shown = ~jnp.isfinite(segment.following).all(-1, keepdims=True)
+    return jnp.sum(jnp.concatenate([paid, shown], axis=-1), axis=(0, 1))
 
 
 class _Rows(NamedTuple):
