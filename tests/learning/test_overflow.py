@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -17,7 +18,8 @@ from lexicone.order import Order
 from lexicone.qlearning._iterate import tlq_iterate
 from lexicone.qlearning._taxonomy import classify
 from lexicone.tasks import make, maze
-from tests.helpers.bets import altered
+from tests.helpers.bets import Wager, altered
+from tests.helpers.small_worlds import Bets
 from tests.helpers.trainings import LEARNER, MAZE, ORDER, run
 
 
@@ -82,6 +84,61 @@ def test_a_training_that_diverges_stops_with_the_update_and_the_objective(every,
         run(wild, ORDER, log_every=every, checkpoint=path, resume=True)
     assert str(again.value) == str(first.value)
     assert int(run(LEARNER, ORDER).run.update) == 60
+
+
+class Breaks(Bets):
+    """Now and then one number that cannot be learned from."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.name = kind, f"Breaks {kind}"
+
+    def step(self, key: Any, state: Any, action: Any) -> Any:
+        row, after, paid, *ends = super().step(key, state, action)
+        rare = state > 0.9998
+        if self.kind == "observation":
+            row = jnp.where(rare, jnp.inf, row)
+        else:
+            paid = jnp.where(rare, jnp.array([0.0, float(self.kind)]), paid)
+        return row, after, paid, *ends
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "given", "every"),
+    [
+        ("nan", r"a reward of objective 2 \(win\)", 7),
+        ("1e30", r"a reward of objective 2 \(win\)", 1),
+        ("observation", "an observation", 1),
+    ],
+)
+def test_a_compiled_world_that_breaks_is_told_with_the_update(kind, given, every, tmp_path):
+    path = tmp_path / "run.safetensors"
+    order = Order({"risk": 0.0, "win": None})
+    options: dict[str, Any] = {"seeds": 2, "updates": 200, "log_every": every, "checkpoint": path}
+    learner = PPO(hidden=(), copies=4, length=16, epochs=1)
+    with pytest.raises(ValueError, match=rf"^task: Breaks {kind} gave {given} that") as found:
+        train(Breaks(kind), order, learner, **options)
+    done = int(load(path).run.update)
+    assert f"in update {done + 1} of run" in str(found.value)
+    assert 0 < done < 199
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", [Bets(), Wager])
+def test_a_training_on_segments_that_diverges_stops_with_the_update_and_the_objective(
+    task, tmp_path
+):
+    path = tmp_path / "run.safetensors"
+    wild = PPO(hidden=(4,), copies=4, length=8, learning_rate=1e37, normalise=False)
+    options: dict[str, Any] = {"seeds": 2, "updates": 50, "checkpoint": path}
+    says = r"^learner: the training of seed \d diverged in update \d+, while improving objective [12]: "
+    with pytest.raises(ValueError, match=says) as first:
+        train(task, Order([-0.25]), wild, **options)
+    done = int(load(path).run.update)
+    assert f"in update {done + 1}," in str(first.value)
+    with pytest.raises(ValueError, match=says) as again:
+        train(task, Order([-0.25]), wild, **options, resume=True)
+    assert str(again.value) == str(first.value)
 
 
 @pytest.mark.parametrize("gamma", [1 - 1e-10, 1 - 1e-12, np.nextafter(1.0, 0.0)])

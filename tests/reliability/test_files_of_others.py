@@ -6,7 +6,9 @@ import json
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -14,7 +16,9 @@ from safetensors.numpy import save_file
 
 from lexicone._base import checkpoint
 from lexicone._base.text import read_assignment
+from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._saved import load
+from lexicone.learning.algos._ppo import PPO
 from lexicone.models import _npz
 from lexicone.models._evaluation import evaluate
 from lexicone.models._mdp import MDP
@@ -115,12 +119,13 @@ def crafted(path, **facts):
     checkpoint.write(path, arrays, {**known, **facts})
 
 
-@pytest.fixture
-def saved(tmp_path):
+@pytest.fixture(params=["episodes", "segments"])
+def saved(tmp_path, request):
     from lexicone.learning._train import train
 
     path = tmp_path / "run.safetensors"
-    train(Wager, BETS, LEARNER, seeds=1, updates=1).save(path)
+    learner: Any = LEARNER if request.param == "episodes" else PPO(hidden=(), length=8)
+    train(Wager, BETS, learner, seeds=1, updates=1).save(path)
     return path
 
 
@@ -134,17 +139,18 @@ def test_a_file_cannot_have_a_module_imported(saved, tmp_path, monkeypatch, caps
     crafted(saved, environment=name, environment_id=name)
     bare = load(saved)
     assert bare.history["update"].tolist() == [1]
-    for use in (bare.evaluate, bare.policy):
+    for use in (bare.evaluate, bare.policy) if isinstance(bare, TrainedEnv) else (bare.evaluate,):
         with pytest.raises(
             ValueError, match=r"^task: the file names .*'evil_module:Wager-v0', for w"
         ):
             use()
     code, _, err = command(["evaluate", str(saved)], capsys)
     assert (code, "may not ask for that" in err) == (2, True)
-    assert "evil_module" not in sys.modules
+    assert sys.modules.pop("evil_module", None) is None
     assert load(saved, task=name).evaluate(2).returns.shape == (1, 2, 2)  # when one says so
     assert command(["evaluate", str(saved), "--task", name, "--episodes=2"], capsys)[0] == 0
-    assert "evil_module" in sys.modules
+    assert sys.modules.pop("evil_module") is not None
+    gymnasium.registry.pop("Wager-v0")
 
 
 @pytest.mark.parametrize(

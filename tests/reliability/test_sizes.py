@@ -36,6 +36,19 @@ def test_a_training_that_is_too_large(learner, options, named):
             train(Wager, BETS, learner, **{"seeds": 2, "updates": 1, **options})
 
 
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"length": 10**10}, "length"),
+        ({"copies": 10**10}, "length"),
+        ({"hidden": (10**4,)}, "seeds"),
+    ],
+)
+def test_segments_that_are_too_large(settings, named):
+    with pytest.raises(ValueError, match=rf"^{named}: segments of .* would take about"):
+        train(Wager, BETS, PPO(**settings), seeds=100, updates=1)
+
+
 def test_many_variants_count_together(monkeypatch):
     learner = Reinforce(hidden=(6,), max_steps=12)
     monkeypatch.setattr("lexicone._base.memory.available_bytes", lambda: 10**5)
