@@ -68,10 +68,16 @@ def load(
 ) -> Any:
     """A `Trained`, `TrainedEnv` or `TrainedSegments` from a file or a folder of ``lexicone train``, finished or not.
 
-    For a learner that is not lexicone's own, give it as ``learner``. An environment that was given to `train` by its id
-    is made again; any other one is needed as ``task`` before it is evaluated, and so are the functions ``features`` and
-    ``rewards`` and the ``actions`` that were given to `train`. A file may not ask for a module to be imported: an
-    environment whose id is ``"module:Name-v0"`` is made again only if that id is given as ``task``.
+    A file may not ask for a module to be imported: an environment whose id is ``"module:Name-v0"`` or
+    ``"FILE.py:Name"`` is made again only if that id is given as ``task``.
+
+    Args:
+        path: of the file or the folder.
+        learner: needed for one that is not lexicone's own.
+        task: the environment or world, before it is evaluated; not needed if it was given to `train` by its id.
+        features: the function of observations that was given to `train`, if there was one.
+        actions: what can be done in a world in JAX that does not say so itself.
+        rewards: the function that makes rewards, if there was one.
     """
     saved = _read(os.path.join(path, TRAINING_FILE) if os.path.isdir(path) else path)
     name, arrays, facts = saved
@@ -96,7 +102,7 @@ def load(
         return _load_segments(saved, shared, task, features, actions, rewards)
     if "environment" in facts:
         return _load_env(saved, shared, task, features)
-    if task is not None or features is not None:
+    if any(given is not None for given in (task, features, actions, rewards)):
         raise ValueError(f"task, features: {name!r} holds its model; they are for environments")
     with _reading(name, "a model"):
         rows, labels = _as_tuple(facts["map"]), _as_tuple(facts.get("map_labels"))
