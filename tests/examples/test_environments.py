@@ -1,6 +1,7 @@
 """Gymnasium: models as environments, and training in environments that are no model."""
 
 import gymnasium
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -41,9 +42,28 @@ def test_budgets_can_be_seen():
 
 @pytest.mark.slow
 def test_training_in_an_environment():
-    learner = lx.PPO(batch=4)
-    trained = lx.train("deep-sea-treasure-v0", [1.0], learner, seeds=1, episodes=8)
+    learner = lx.PPO(copies=2, length=64, epochs=1)
+    trained = lx.train("deep-sea-treasure-v0", [1.0], learner, seeds=1, steps=256)
     act = trained.policy(0)
     chances = act.probabilities(np.array([0, 0]))
     np.testing.assert_allclose(chances.sum(), 1.0, atol=1e-5)
     assert trained.evaluate(5).returns.shape == (1, 5, 2)
+
+
+@pytest.mark.slow
+def test_training_in_a_pair_of_functions(tmp_path):
+    """One push: land near 1, and with little effort."""
+
+    def reset(key):
+        return jnp.zeros(1), jnp.zeros(())
+
+    def step(key, state, action):
+        reward = jnp.concatenate([-((action - 1) ** 2), -(action**2)])
+        return jnp.zeros(1), state, reward, True, False, {}
+
+    order = lx.Order({"near": -0.25, "effort": None})
+    learner = lx.PPO(copies=2, length=64, epochs=1)
+    trained = lx.train((reset, step), order, learner, seeds=2, steps=256, actions=(-2.0, 2.0))
+    trained.export(tmp_path / "policy.safetensors")
+    act = lx.load_policy(tmp_path / "policy.safetensors")
+    assert -2 <= act(np.zeros(1)) <= 2
