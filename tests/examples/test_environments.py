@@ -58,7 +58,7 @@ def test_training_in_a_pair_of_functions(tmp_path):
         return jnp.zeros(1), jnp.zeros(())
 
     def step(key, state, action):
-        reward = jnp.concatenate([-((action - 1) ** 2), -(action**2)])
+        reward = jnp.stack([-((action - 1) ** 2), -(action**2)])
         return jnp.zeros(1), state, reward, True, False, {}
 
     order = lx.Order({"near": -0.25, "effort": None})

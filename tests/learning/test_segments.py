@@ -110,6 +110,10 @@ def test_the_history_counts_episodes(bets):
             {"rewards": lambda s, a, n: jnp.zeros(3)},
             r"^order: has 2 objectives, and Bets pays .* \(3,\)$",
         ),
+        (
+            {"rewards": lambda s, a, n: jnp.concatenate([s, s])},
+            r"^task: Bets cannot be traced: ValueError: Zero-dim",
+        ),
         ({"snapshots": 2}, r"^snapshots: only a model's"),
         ({"actions": "left"}, r"^actions: has actions 'left'"),
         ({"actions": ([1.0], [0.0])}, r"^actions: has actions from \[1.0\] to \[0.0\]"),

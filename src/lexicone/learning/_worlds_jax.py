@@ -178,7 +178,7 @@ def _open(
         )
         if not isinstance(found, tuple) or len(found) != 6:
             count = len(found) if isinstance(found, tuple) else 1
-            raise ValueError(
+            raise _Misfit(
                 f"task: the step of {name} returns {count} values; expected (observation, state, reward, terminated, "
                 "truncated, info)"
             )
@@ -193,7 +193,7 @@ def _open(
                 if rewards is not None
                 else "; rewards= makes them from (state, action, next state)"
             )
-            raise ValueError(
+            raise _Misfit(
                 f"order: has {objectives} objectives, and {name} pays rewards of shape {paid.shape}{hint}"
             )
         ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
@@ -208,7 +208,7 @@ def _open(
     key = jax.random.key(0)
     try:
         (row, state), after = jax.eval_shape(once, key)
-    except ValueError as error:
+    except _Misfit as error:
         raise ValueError(str(error)) from None  # without what JAX adds
     except Exception as error:  # whatever a user's function raises while it is traced
         raise ValueError(
@@ -234,6 +234,10 @@ def _open(
         limit,
         names,
     )
+
+
+class _Misfit(ValueError):
+    """A mistake that is found while a world is traced: by us, not in the user's functions."""
 
 
 class _KeyData(NamedTuple):
