@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from lexicone._base import checkpoint
 from lexicone._base.text import read_assignment
+from lexicone.learning._policy_file import load_policy
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._saved import load
 from lexicone.learning.algos._ppo import PPO
@@ -207,3 +208,18 @@ def test_a_path_that_is_a_folder_or_not_there(tmp_path: Path):
         MDP.load(tmp_path / "none.npz")
     with pytest.raises(OSError, match="directory"):
         MDP.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"layers": 10**12}, {"layers": 0}, {"activation": "exec"}, {"actions": {"sizes": [9]}}],
+)
+def test_a_policy_that_is_none_is_refused(facts, tmp_path):
+    from lexicone.learning._train import train
+
+    path = tmp_path / "policy.safetensors"
+    train(Wager, BETS, PPO(hidden=(), length=8), seeds=1, updates=1).export(path)
+    assert load_policy(path).act([0.5]) in (3, 4)
+    crafted(path, **facts)
+    with pytest.raises(ValueError, match=r"^path: .* has a policy that cannot be read: "):
+        load_policy(path)

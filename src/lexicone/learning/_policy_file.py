@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from lexicone._base import checkpoint
+from lexicone._base.checks import check_kind
 from lexicone.learning._spaces import Actions, flatten
 
 __all__ = ["Policy", "actions_from", "describe_actions", "load_policy"]
@@ -169,19 +170,32 @@ def load_policy(
     arrays, facts = checkpoint.read(path)
     if not isinstance(facts, dict) or facts.get("kind") != _KIND:
         raise ValueError(f"path: {os.fspath(path)!r} holds no policy; lx.load reads trainings")
-    if features is not None and facts["observations"] is not None:
+    try:
+        policy = _read(arrays, facts)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ValueError(
+            f"path: {os.fspath(path)!r} has a policy that cannot be read: {error!r}"
+        ) from None
+    if features is not None and policy.observations is not None:
         raise ValueError("features: the policy was trained without any")
+    return replace(policy, features=features, greedy=greedy, generator=np.random.default_rng(seed))
+
+
+def _read(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Policy:
+    """The policy of a file, whose layers must fit each other."""
     count = range(facts["layers"])
+    weights = tuple(arrays[f"weight.{i}"] for i in count)
+    biases = tuple(arrays[f"bias.{i}"] for i in count)
+    actions, activation = actions_from(facts["actions"]), facts["activation"]
+    check_kind("activation", activation, tuple(_ACTIVATIONS))
+    mean, square, log_std = (arrays[name] for name in ("mean", "square", "log_std"))
+    sizes = [len(mean), *map(len, weights)]
+    shapes = [weight.shape for weight in weights] == list(zip(sizes[1:], sizes, strict=False))
+    ends = sizes[-1] == actions.outputs and log_std.shape == (len(actions.low),)
+    if not (shapes and ends and mean.shape == square.shape == (sizes[0],)):
+        raise ValueError("its layers do not fit each other")
+    if [bias.shape for bias in biases] != [(size,) for size in sizes[1:]]:
+        raise ValueError("its layers do not fit each other")
     return Policy(
-        tuple(arrays[f"weight.{i}"] for i in count),
-        tuple(arrays[f"bias.{i}"] for i in count),
-        facts["activation"],
-        arrays["mean"],
-        arrays["square"],
-        arrays["log_std"],
-        actions_from(facts["actions"]),
-        facts["observations"],
-        features,
-        greedy,
-        np.random.default_rng(seed),
+        weights, biases, activation, mean, square, log_std, actions, facts["observations"]
     )
