@@ -107,7 +107,8 @@ def check_claims(mdp, order, gamma, solution, *, reference=True, tolerance=1e-6)
             # with slack, so that what the program finds keeps the floors in spite of its own tolerance
             raised = {j: f + slack * max(abs(f), largest[j]) for j, f in floors.items()}
             theirs = occupancy_maximum(mdp, gamma, i, raised)
-            if theirs is None or any(theirs[j] < f - 1e-12 * abs(f) for j, f in floors.items()):
+            # a price of a million makes a slip of 1e-12 a millionth
+            if theirs is None or any(theirs[j] < f - 1e-14 * abs(f) for j, f in floors.items()):
                 told = False
                 continue
             best, allowed = min(theirs[i], threshold), 3 * tolerance * size[i]

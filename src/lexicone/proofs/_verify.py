@@ -102,7 +102,7 @@ def verify(
     numbers = Floats(chain) if not exact else policy_integers(model, chain, policy, stay)  # type: ignore[arg-type]
     intervals = policy_values(numbers)
     claims += _values(mdp, solution, intervals, tolerance)
-    claims += _follows(solution, intervals, chain, tolerance)
+    claims += _follows(solution, intervals, rows, chain, tolerance)
     problem = Problem(mdp, solution, rows, model, chain, intervals, tolerance)
     status = str(solution.status)
     if status in ("optimal", "needs memory", "limit", "supremum"):
@@ -190,9 +190,13 @@ def _values(
 
 
 def _follows(
-    solution: Claimed, intervals: list[Interval], chain: Rows, tolerance: float
+    solution: Claimed, intervals: list[Interval], rows: Rows, chain: Rows, tolerance: float
 ) -> list[Claim]:
-    """Key and thresholds met, from the values."""
+    """Key and thresholds met, from the values.
+
+    Up to the tolerance, relative to the threshold, to what is gained and paid on the way, or to a millionth of the
+    largest reward.
+    """
     values = np.asarray(solution.values, dtype=float)
     claims = []
     expected = None if np.isnan(values).any() else np.asarray(solution.order.key(values))
@@ -202,10 +206,12 @@ def _follows(
     )
     visits = np.asarray(solution.occupancy)[chain.states].sum(axis=1)
     turnover = np.where(np.isfinite(visits), np.abs(visits), 0.0) @ chain.size
+    largest = rows.size.max(axis=0, initial=0.0)
     wrong = []
     for j, limit in enumerate(solution.order.thresholds):
         low, high = float(intervals[j].low), float(intervals[j].high)
-        room = tolerance * max(abs(limit), float(turnover[j])) if np.isfinite(limit) else 0.0
+        size = max(abs(limit), float(turnover[j]), 1e-6 * float(largest[j]))
+        room = tolerance * size if np.isfinite(limit) else 0.0
         said = bool(solution.satisfied[j])
         if (said and high < limit - room) or (not said and low >= limit + room):
             wrong.append(j)
