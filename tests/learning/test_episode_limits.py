@@ -49,6 +49,7 @@ def test_an_environment_says_how_long_its_episodes_are(task, limit):
     assert open_env(source_of(task)).limit == limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [PPO(**SHORT), Reinforce(hidden=(), dropout=0.0)])
 def test_episodes_are_as_long_as_the_environment_has_them(learner):
     found = trained(limited, learner)
@@ -57,6 +58,7 @@ def test_episodes_are_as_long_as_the_environment_has_them(learner):
     assert found.evaluate(1).lengths.tolist() == [[LIMIT]]
 
 
+@pytest.mark.slow
 def test_a_setting_below_the_limit_is_reported_before_any_work():
     with pytest.warns(
         UserWarning, match=r"^max_steps: Altered has episodes of up to 130 steps.* after 9$"
@@ -68,6 +70,7 @@ def test_a_setting_below_the_limit_is_reported_before_any_work():
         trained(limited, PPO(**SHORT, max_steps=LIMIT + 1))
 
 
+@pytest.mark.slow
 def test_where_no_limit_is_known_the_learners_own_is_reported_when_it_cuts():
     with pytest.warns(UserWarning, match=r"^max_steps: Altered states no limit.* after 200 steps"):
         trained(Endless, Reinforce(hidden=(), dropout=0.0))

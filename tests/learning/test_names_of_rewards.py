@@ -68,6 +68,7 @@ class NamedBets(Bets):
 SEGMENTS = PPO(hidden=(), copies=4, length=8, epochs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [Named, NamedBets()])
 def test_segments_keep_the_sequence_too(task, tmp_path):
     """By hand: what is won is at least 0, and what is risked at most 0."""
@@ -93,6 +94,7 @@ def test_segments_refuse_other_names(task):
         train(task, {"win": 0.5, "loss": None}, SEGMENTS)
 
 
+@pytest.mark.slow
 def test_rewards_of_ones_own_have_the_names_of_the_order():
     def rewards(before: Any, action: Any, after: Any) -> Any:
         return [0.0, 1.0]
@@ -112,6 +114,7 @@ def test_vectors_name_their_rewards():
     assert open_world(copies, 2).matched(TURNED).facts.reward_names == ("win", "risk")
 
 
+@pytest.mark.slow
 def test_costs_are_said_in_their_own_units():
     """At most 1 of a cost is a return of at least −1; per step a horizon is needed."""
     order = Order({"risk": at_most(0.25), "win": None})

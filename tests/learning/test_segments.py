@@ -86,6 +86,7 @@ def test_numbers_are_chosen_within_bounds(kind):
     assert actions[0].shape == (1,)
 
 
+@pytest.mark.slow
 def test_the_history_counts_episodes(bets):
     history = bets.history
     steps = np.arange(1, 61) * 32 * 16
@@ -124,17 +125,3 @@ def test_mistakes_are_named_before_any_work(changes, message):
     given = {"task": BETS, "order": Order([0.0]), "learner": LEARNER, **changes}
     with pytest.raises(ValueError, match=message):
         partial(train, given.pop("task"))(given.pop("order"), given.pop("learner"), **given)
-
-
-@pytest.mark.slow
-def test_numbers_that_are_none_are_located(tmp_path):
-    class Breaks(Bets):
-        def step(self, key, state, action):
-            found = super().step(key, state, action)
-            return (*found[:2], jnp.where(state > 0.999, jnp.nan, found[2]), *found[3:])
-
-    with pytest.raises(
-        ValueError,
-        match=r"^task: Breaks gave a reward of objective 1 that is not .* in update \d+ of run \d",
-    ):
-        train(Breaks(), Order([0.0]), LEARNER, seeds=2, updates=30, checkpoint=tmp_path / "run")

@@ -267,6 +267,7 @@ def test_what_cannot_be_learned_in_is_refused(changes, message):
         learn(type("Altered", (Counter,), changes))
 
 
+@pytest.mark.slow
 def test_a_vector_serves_one_run():
     vector = MOSyncVectorEnv(iter([Counter] * 3))
     with pytest.raises(ValueError, match=r"^seeds: a VectorEnv serves one run, not 2"):

@@ -120,7 +120,7 @@ def crafted(path, **facts):
     checkpoint.write(path, arrays, {**known, **facts})
 
 
-@pytest.fixture(params=["episodes", "segments"])
+@pytest.fixture(params=["episodes", pytest.param("segments", marks=pytest.mark.slow)])
 def saved(tmp_path, request):
     from lexicone.learning._train import train
 
@@ -210,6 +210,7 @@ def test_a_path_that_is_a_folder_or_not_there(tmp_path: Path):
         MDP.load(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "facts",
     [{"layers": 10**12}, {"layers": 0}, {"activation": "exec"}, {"actions": {"sizes": [9]}}],
