@@ -1,0 +1,66 @@
+"""Many cases in a process of their own, with limits on memory and on the time of each; another one goes on after it."""
+
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.fuzz.outcomes import CRASHED, SLOW, Outcome, draw_call
+
+MEMORY = 12 * 2**30  # bytes of addresses; JAX reserves many
+SECONDS = 20.0  # a call may take this long, compilation included
+_RECYCLE = 4000  # cases of one process: compiled programs pile up
+
+
+def run_cases(seed: int, numbers: range, each: Callable[[int], object] = int) -> list[Outcome]:
+    """All outcomes; ``each`` is told the number of every case that is done."""
+    outcomes: list[Outcome] = []
+    place = numbers.start
+    while place < numbers.stop:
+        stop = min(numbers.stop, place + _RECYCLE)
+        for number, outcome in _one_process(seed, place, stop):
+            outcomes.append(outcome)
+            place = number + 1
+            each(number)
+    return outcomes
+
+
+def _one_process(seed: int, start: int, stop: int) -> Iterator[tuple[int, Outcome]]:
+    """Until all are done, one takes too long, or the process dies; the last of these is an outcome too."""
+    here = Path(__file__).parents[2]
+    paths = [str(here), str(here / "src"), os.environ.get("PYTHONPATH", "")]
+    command = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(start), str(stop)]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "agg"},
+    )
+    assert process.stdout is not None
+    place, patience = start, 120.0  # the first has to import everything
+    try:
+        while place < stop:
+            ready, _, _ = select.select([process.stdout], [], [], patience)
+            line = process.stdout.readline() if ready else b""
+            if line:
+                yield place, Outcome(*json.loads(line))
+                place, patience = place + 1, SECONDS
+                continue
+            name = draw_call(seed, place)[0].name
+            yield place, Outcome(name, CRASHED if ready else SLOW, f"case {place} of seed {seed}")
+            return
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def limit_memory() -> None:
+    """Of this process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
