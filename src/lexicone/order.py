@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lexicone._base.arrays import as_floats, is_true, namespace, plain
-from lexicone._base.checks import check_range
+from lexicone._base.arrays import as_floats, as_numbers, is_true, namespace, plain
+from lexicone._base.checks import as_texts, check_flags, check_gamma, check_index, check_range
 from lexicone._base.levels import Level, as_level, make_level
 
 __all__ = [
@@ -116,9 +116,11 @@ class Order:
             if names is not None:
                 raise ValueError("names: give them as keys of thresholds or as names, not both")
             names, thresholds = _split_mapping(thresholds)
+        names = None if names is None else as_texts("names", names)
+        check_flags(break_ties=break_ties)
         object.__setattr__(self, "levels", _as_levels(thresholds, names))
-        object.__setattr__(self, "names", None if names is None else tuple(names))
-        object.__setattr__(self, "break_ties", break_ties)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "break_ties", bool(break_ties))
         if names is not None:
             if len(names) != len(self):
                 raise ValueError(
@@ -141,10 +143,13 @@ class Order:
 
     def at_gamma(self, gamma: float) -> "Order":
         """The same order where returns are discounted by γ: amounts per step become totals (see `at_least`)."""
+        check_gamma(gamma)
         return self._with_levels(tuple(level.at_gamma(gamma) for level in self.levels))
 
     def moved(self, objective: int, threshold: float) -> "Order":
         """The same order with another threshold on one total; its unit stays."""
+        check_index("objective", objective, len(self))
+        check_range("threshold", threshold)
         level = self.levels[objective].moved(threshold, self.labels[objective])
         return self._with_levels((*self.levels[:objective], level, *self.levels[objective + 1 :]))
 
@@ -158,7 +163,11 @@ class Order:
     def prices_in_units(self, prices: Any) -> Float[Any, "thresholds objectives"]:
         """What a threshold that is one of its units *stricter* costs of each later objective, in units of that."""
         steps = self._steps
-        return np.asarray(prices, dtype=float) * np.divide.outer(steps[:-1], steps)
+        table = as_numbers("prices", prices)
+        if table.shape != (len(self) - 1, len(self)):
+            shape = (len(self) - 1, len(self))
+            raise ValueError(f"prices: expected shape {shape}, got {table.shape}")
+        return table * np.divide.outer(steps[:-1], steps)
 
     @property
     def _steps(self) -> tuple[float, ...]:
@@ -192,7 +201,10 @@ class Order:
 
         With ``break_ties`` the unclipped ``v₁ … v_{K−1}`` follow: ``[…,2K−1]``.
         """
-        values = self._checked("values", values)
+        return self._key("values", values)
+
+    def _key(self, name: str, values: Any) -> Any:
+        values = self._checked(name, values)
         xp = namespace(values)
         last = len(self) - 1
         limits = xp.broadcast_to(
@@ -204,9 +216,9 @@ class Order:
 
     def compare(self, first: Any, second: Any) -> Int[Any, "*batch"] | int:
         """1 where ``first`` is better, −1 where it is worse, 0 where they are equal. ``[…,K], […,K] → […]``."""
-        first, second = self.key(first), self.key(second)
+        first, second = self._key("first", first), self._key("second", second)
         xp = namespace(first, second)
-        first, second = _broadcast(xp, first, second)
+        first, second = _broadcast(xp, "first, second", first, second)
         result = xp.zeros_like(first[..., 0], dtype=xp.int32)
         for k in reversed(range(first.shape[-1])):
             a, b = first[..., k], second[..., k]
@@ -227,7 +239,7 @@ class Order:
 
     def maximizers(self, rows: Any) -> Bool[Any, "*batch rows"]:
         """Marks every row that no other row beats. ``[…,N,K] → […,N]``."""
-        keys = self.key(rows)
+        keys = self._key("rows", rows)
         if keys.ndim < 2 or keys.shape[-2] == 0:
             raise ValueError(
                 f"rows: need at least one row of {len(self)} values, got shape {_shape(rows)}"
@@ -251,9 +263,9 @@ class Order:
         Positive is worse; what lies above a threshold on both sides counts as no gap.
         """
         strict = Order(self.thresholds)
-        values, best = strict.key(values), strict.key(best)
+        values, best = strict._key("values", values), strict._key("best", best)
         xp = namespace(values, best)
-        values, best = _broadcast(xp, values, best)
+        values, best = _broadcast(xp, "values, best", values, best)
         equal = values == best  # also −∞ on both sides, whose difference would be NaN
         return xp.where(equal, 0.0, xp.where(equal, 0.0, best) - xp.where(equal, 0.0, values))
 
@@ -303,6 +315,8 @@ def _read_entry(where: str, entry: Any) -> Level:
 def _as_levels(thresholds: Any, names: Sequence[str] | None) -> tuple[Level, ...]:
     """One for each objective; the open-ended last one may be spelled out."""
     try:
+        if isinstance(thresholds, str | bytes):
+            raise TypeError
         entries = list(thresholds)
     except TypeError:
         raise ValueError(f"thresholds: expected a sequence, got {thresholds!r}") from None
@@ -320,7 +334,12 @@ def _as_levels(thresholds: Any, names: Sequence[str] | None) -> tuple[Level, ...
     return (*levels, last)
 
 
-def _broadcast(xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
+def _broadcast(xp: Any, names: str, first: Any, second: Any) -> tuple[Any, Any]:
+    try:
+        np.broadcast_shapes(tuple(first.shape), tuple(second.shape))
+    except ValueError:
+        shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise ValueError(f"{names}: leading axes do not fit each other: {shapes}") from None
     first, second = xp.asarray(first), xp.asarray(second)
     rank = max(first.ndim, second.ndim)
     first, second = (xp.reshape(a, (1,) * (rank - a.ndim) + a.shape) for a in (first, second))

@@ -109,7 +109,7 @@ def linear_quadratic() -> dict[str, Any]:
 @cache
 def learner() -> lx.Reinforce:
     """Quickly trained."""
-    return lx.Reinforce(hidden=(2,), batch=2, max_steps=3)
+    return lx.Reinforce(hidden=(2,), batch=2, max_steps=4)
 
 
 @cache

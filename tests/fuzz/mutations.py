@@ -16,7 +16,7 @@ import lexicone as lx
 from tests.fuzz import material as m
 from tests.fuzz.calls import Arguments, Call
 
-HUGE = (2**31, 2**63, 10**12, 10**30, 2**70)
+HUGE = (2**31, 2**63, 10**12, 10**30, 10**400)
 _LONGEST = 60  # of numbers that say how long to work
 _NUMBERS = (0, -1, 1, 2, 7, 0.0, -0.0, 0.5, 1.0, 1e-12, 1e-320, 1e9, 1e300, 1.7e308)
 _ODD_NUMBERS = (math.nan, math.inf, -math.inf, True, False, 1j, complex(0.5, 0))
@@ -56,7 +56,7 @@ def junk() -> tuple[Callable[[], Any], ...]:
         Decimal("0.5"), Fraction(1, 2), np.datetime64("2020-01-01"), slice(None), Ellipsis,
         int, lx.MDP, lx.Order, lx.PPO, np, m.small(), m.traders(), m.order(), m.controlled(),
         lx.Order({"a": 1.0, "b": None}), lx.at_least(0.5, per_step=True), lx.lowest, lx.PPO(),
-        m.small().rows, m.solution(), Path("/nowhere/at/all"), Path("/"), "/dev/null", range(3),
+        m.small().rows, m.solution(), Path("missing") / "folder", Path("."), range(3),
     ]  # fmt: skip
     made: list[Callable[[], Any]] = [
         list, dict, set, m.make_env,
@@ -129,8 +129,8 @@ def twist(value: Any, rng: np.random.Generator) -> Any:
         near = (value + 1, value - 1, -value, 2 * value, float(value), value + 0.5, np.int64(value))
         return one(*near, np.array(value), np.uint8(abs(value) % 200), str(value), *HUGE, *_NUMBERS)
     if isinstance(value, float | np.floating):
-        near = (-value, value * 10, value / 10, 1 / (value or 1.0), np.float32(value), int(value))
-        return one(*near, np.array(value), [value], str(value), *_NUMBERS, *_ODD_NUMBERS)
+        near = (-value, value * 10, value / 10, 1 / (value or 1.0), np.float32(value), str(value))
+        return one(*near, np.array(value), [value], value + 1, *_NUMBERS, *_ODD_NUMBERS)
     if isinstance(value, str):
         near = (value + "x", value[:-1], value.upper(), value.encode(), list(value), value * 50)
         return one(*near, f" {value}", f"{value}\n", [value], np.array(value), *_WORDS)
@@ -143,6 +143,8 @@ def twist(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, Mapping):
         return _twist_mapping(dict(value), rng)
     if isinstance(value, tuple) and hasattr(value, "_replace"):
+        if not isinstance(value, lx.plots.Panel):  # the others are made by functions only
+            return one(tuple(value), type(value), [value], None, 0.5)
         field = one(*value._fields)  # pyright: ignore
         return value._replace(**{field: twist(getattr(value, field), rng)})  # pyright: ignore
     if isinstance(value, list | tuple):
@@ -226,7 +228,7 @@ def _twist_mapping(value: dict[Any, Any], rng: np.random.Generator) -> Any:
     elif way == 3:
         return list(value.values())
     elif way == 4:
-        return {i: v for i, v in enumerate(value.values())}
+        return dict(enumerate(value.values()))
     elif keys:
         key = keys[rng.integers(len(keys))]
         value[key] = twist(value[key], rng) if way < 7 else junk()[rng.integers(len(junk()))]()

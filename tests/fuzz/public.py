@@ -9,30 +9,13 @@ from typing import Any
 
 from tests.contracts.interface import PACKAGE, lists, names_of
 
-RECORDS = frozenset(
-    [
-        "lexicone.criteria.Augmented",
-        "lexicone.criteria.Lifted",
-        "lexicone.criteria.Search",
-        "lexicone.exact.Front",
-        "lexicone.directions.OrderedGradient",
-        "lexicone.exact.LinearQuadraticSolution",
-        "lexicone.exact.Sensitivity",
-        "lexicone.exact.Solution",
-        "lexicone.learning.EnvPolicy",
-        "lexicone.learning.Trained",
-        "lexicone.learning.TrainedEnv",
-        "lexicone.proofs.Certificate",
-        "lexicone.proofs.Claim",
-        "lexicone.proofs.StageProof",
-        "lexicone.proofs.Verification",
-        "lexicone.qlearning.Iteration",
-        "lexicone.qlearning.Kind",
-        "lexicone.qlearning.Learned",
-        "lexicone.qlearning.Prediction",
-        "lexicone.tasks.Task",
-    ]
-)
+RECORDS = {
+    *("criteria.Augmented", "criteria.Lifted", "criteria.Search", "directions.OrderedGradient"),
+    *("exact.Front", "exact.LinearQuadraticSolution", "exact.Sensitivity", "exact.Solution"),
+    *("learning.EnvPolicy", "learning.Trained", "learning.TrainedEnv", "tasks.Task"),
+    *("proofs.Certificate", "proofs.Claim", "proofs.StageProof", "proofs.Verification"),
+    *("qlearning.Iteration", "qlearning.Kind", "qlearning.Learned", "qlearning.Prediction"),
+}
 """What functions return: nobody makes one, so only their methods are called. So are named tuples and enumerations."""
 
 LEFT_OUT = {
@@ -80,7 +63,7 @@ def _with_methods(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_record(name: str, thing: type) -> bool:
-    return name in RECORDS or issubclass(thing, tuple | enum.Enum)
+    return name.removeprefix("lexicone.") in RECORDS or issubclass(thing, tuple | enum.Enum)
 
 
 def _parameters(function: Any) -> list[str]:

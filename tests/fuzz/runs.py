@@ -6,6 +6,7 @@ import resource
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,24 +23,30 @@ def run_cases(seed: int, numbers: range, each: Callable[[int], object] = int) ->
     place = numbers.start
     while place < numbers.stop:
         stop = min(numbers.stop, place + _RECYCLE)
-        for number, outcome in _one_process(seed, place, stop):
-            outcomes.append(outcome)
-            place = number + 1
-            each(number)
+        with tempfile.TemporaryDirectory(prefix="lexicone-fuzz-") as folder:
+            for number, outcome in _one_process(seed, place, stop, folder):
+                outcomes.append(outcome)
+                place = number + 1
+                each(number)
     return outcomes
 
 
-def _one_process(seed: int, start: int, stop: int) -> Iterator[tuple[int, Outcome]]:
+def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tuple[int, Outcome]]:
     """Until all are done, one takes too long, or the process dies; the last of these is an outcome too."""
     here = Path(__file__).parents[2]
     paths = [str(here), str(here / "src"), os.environ.get("PYTHONPATH", "")]
     command = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(start), str(stop)]
+    own = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "MPLBACKEND": "agg",
+        "TMPDIR": folder,
+    }
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=here,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MPLBACKEND": "agg"},
+        env={**os.environ, **own},
     )
     assert process.stdout is not None
     place, patience = start, 120.0  # the first has to import everything

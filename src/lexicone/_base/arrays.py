@@ -6,7 +6,15 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-__all__ = ["as_floats", "is_true", "namespace", "plain", "repeat_until_done", "without_derivative"]
+__all__ = [
+    "as_floats",
+    "as_numbers",
+    "is_true",
+    "namespace",
+    "plain",
+    "repeat_until_done",
+    "without_derivative",
+]
 
 _NUMPY = array_api_compat.array_namespace(np.zeros(()))
 
@@ -37,9 +45,36 @@ def as_floats(xp: Any, name: str, data: Any, like: Any = None) -> Any:
             return array
         if xp.isdtype(array.dtype, ("integral", "bool")):
             return xp.astype(array, xp.zeros(()).dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, RuntimeError, AttributeError):
         pass
     raise ValueError(f"{name}: expected real numbers in a regular array, got {data!r}")
+
+
+def as_numbers(
+    name: str, data: Any, shape: tuple[int | None, ...] | None = None, *, finite: bool = False
+) -> np.ndarray:
+    """A NumPy array of real numbers in 64 bits; a ValueError with the argument's name for anything else.
+
+    ``shape`` has None for axes of any length but 0. ``finite`` refuses NaN and infinity.
+    """
+    try:
+        array = np.asarray(data)
+        if array.dtype.kind not in "fiub":
+            raise TypeError
+        array = array.astype(float)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise ValueError(f"{name}: expected numbers in a regular array, got {data!r}") from None
+    if shape is not None:
+        same = array.ndim == len(shape) and all(
+            own > 0 if wanted is None else own == wanted
+            for own, wanted in zip(array.shape, shape, strict=True)
+        )
+        if not same:
+            told = ", ".join("N" if size is None else str(size) for size in shape)
+            raise ValueError(f"{name}: expected shape [{told}], got {array.shape}")
+    if finite and not np.isfinite(array).all():
+        raise ValueError(f"{name}: contains NaN or infinity")
+    return array
 
 
 def is_true(flag: Any) -> bool:

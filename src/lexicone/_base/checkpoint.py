@@ -13,6 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from lexicone._base.checks import check_path
 from lexicone._base.files import write_atomically
 
 __all__ = ["digest", "read", "write"]
@@ -29,6 +30,7 @@ def write(path: str | os.PathLike[str], arrays: dict[str, np.ndarray], facts: An
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], Any]:
     """What `write` wrote; a ValueError where the file is not that."""
+    check_path("path", path)
     name = os.fspath(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"path: there is no file {name!r}")

@@ -1,17 +1,26 @@
 """What callers hand over, checked before any work: a ValueError that starts with the argument's name."""
 
 import math
-from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 __all__ = [
     "LARGEST_GAMMA",
+    "as_texts",
+    "check_flags",
+    "check_function",
     "check_gamma",
+    "check_index",
     "check_kind",
+    "check_mapping",
+    "check_path",
     "check_probability",
     "check_range",
     "check_seed",
+    "check_text",
+    "check_type",
     "check_whole",
     "find_places",
     "is_number",
@@ -22,10 +31,12 @@ LARGEST_GAMMA = 1 - 1e-9
 
 
 def is_number(value: Any) -> bool:
-    """A real number, or an array of NumPy or JAX without axes that holds one; True and False are none."""
+    """A number that arrays can hold, or an array of NumPy or JAX without axes; True and False are none."""
     if isinstance(value, bool):
         return False
-    return isinstance(value, Real) or _kind_of_scalar(value) in ("i", "u", "f")
+    if isinstance(value, Integral):
+        return int(value).bit_length() < 1024  # else it is no float
+    return isinstance(value, float) or _kind_of_scalar(value) in ("i", "u", "f")
 
 
 def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
@@ -38,8 +49,71 @@ def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
 def check_whole(least: int = 1, /, **numbers: Any) -> None:
     """A ValueError for the first that is not a whole number of at least ``least``."""
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < least:
+        whole = isinstance(number, Integral) and is_number(number)
+        if not whole or int(number) < least:
             raise ValueError(f"{name}: must be a whole number of at least {least}, got {number!r}")
+
+
+def check_index(name: str, number: Any, count: int) -> None:
+    """A ValueError unless it is a whole number from 0 on, below ``count``."""
+    if not _is_whole(number) or not 0 <= int(number) < count:
+        raise ValueError(f"{name}: expected a whole number from 0 to {count - 1}, got {number!r}")
+
+
+def check_flags(**flags: Any) -> None:
+    """A ValueError for the first that is neither True nor False."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool) and _kind_of_scalar(flag) != "b":
+            raise ValueError(f"{name}: must be True or False, got {flag!r}")
+
+
+def check_type(name: str, value: Any, kind: type | tuple[type, ...], words: str) -> None:
+    """A ValueError unless it is such a thing; ``words`` say what is expected, as in "an MDP"."""
+    if not isinstance(value, kind):
+        what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise ValueError(f"{name}: expected {words}, got {what}")
+
+
+def check_function(name: str, value: Any, *, optional: bool = False) -> None:
+    """A ValueError unless it can be called, or is None where that is allowed."""
+    if not callable(value) and not (optional and value is None):
+        raise ValueError(f"{name}: expected a function, got {value!r}")
+
+
+def check_text(name: str, value: Any, *, optional: bool = False) -> None:
+    """A ValueError unless it is text, or None where that is allowed."""
+    if not isinstance(value, str) and not (optional and value is None):
+        raise ValueError(f"{name}: expected text, got {value!r}")
+
+
+def check_path(name: str, path: Any) -> None:
+    """A ValueError unless it is the name of a file, as text or as a path."""
+    given = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise ValueError(f"{name}: expected a path, got {path!r}")
+
+
+def check_mapping(name: str, value: Any, words: str) -> None:
+    """A ValueError unless it is a mapping from texts, and not empty; ``words`` say from what to what."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: expected a mapping from {words}, got {value!r}")
+    if not value:
+        raise ValueError(f"{name}: there must be at least one")
+    for key in value:
+        check_text(name, key)
+
+
+def as_texts(name: str, given: Any, count: int | None = None) -> tuple[str, ...]:
+    """Texts as a tuple, ``count`` of them where that is given. A single text is a list of its letters."""
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
+        raise ValueError(f"{name}: expected a list of names, got {given!r}")
+    texts = tuple(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"{name}: expected a list of names, got {text!r} among them")
+    if count is not None and len(texts) != count:
+        raise ValueError(f"{name}: expected {count} names, got {len(texts)}")
+    return texts
 
 
 def check_probability(name: str, value: Any) -> None:
@@ -90,8 +164,9 @@ def check_range(
 
 
 def _is_whole(value: Any) -> bool:
-    whole = isinstance(value, Integral) or _kind_of_scalar(value) in ("i", "u")
-    return whole and not isinstance(value, bool)
+    return is_number(value) and (
+        isinstance(value, Integral) or _kind_of_scalar(value) in ("i", "u")
+    )
 
 
 def _kind_of_scalar(value: Any) -> str | None:

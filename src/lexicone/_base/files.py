@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lexicone._base.checks import check_path
+
 try:
     import fcntl
 except ImportError:  # on Windows an open file cannot be removed, which serves as well
@@ -28,12 +30,18 @@ __all__ = [
 _held: dict[tuple[int, int], int] = {}  # folders that this process writes to, by device and number
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[BinaryIO], Any]) -> None:
+def write_atomically(
+    path: str | os.PathLike[str], write: Callable[[BinaryIO], Any], *, name: str = "path"
+) -> None:
     """Let ``write`` fill a draft beside the file, with the rights of a new file, which then takes its place.
 
-    Whatever goes wrong before, the file stays as it was. Folders that are missing are made.
+    Whatever goes wrong before, the file stays as it was. Folders that are missing are made. What is no file, a folder
+    or a device, is not replaced by one: a ValueError that begins with ``name``.
     """
+    check_path(name, path)
     target = Path(path)
+    if not target.name or (target.exists() and not target.is_file()):
+        raise ValueError(f"{name}: {os.fspath(path)!r} is a folder or a device, not a file")
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_drafts(target)
     draft, file = _open_draft(target)
@@ -58,17 +66,18 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 def check_writable(name: str, path: Any) -> None:
     """A ValueError that begins with the argument's name, unless a file can be written there."""
+    check_path(name, path)
     try:
         target = Path(path)
         if target.is_dir():
             raise IsADirectoryError(None, "it is a folder")
+        if target.exists() and not target.is_file():
+            raise OSError(None, "it is a device")
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_drafts(target)
         draft, file = _open_draft(target)
         file.close()
         draft.unlink(missing_ok=True)
-    except TypeError:
-        raise ValueError(f"{name}: expected a path, got {path!r}") from None
     except OSError as error:
         raise ValueError(f"{name}: cannot write to {os.fspath(path)!r}: {error.strerror}") from None
 

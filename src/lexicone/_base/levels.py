@@ -120,7 +120,7 @@ def as_level(where: str, entry: Any) -> Level:
         if isinstance(entry, str | bytes) or not (is_number(entry) or hasattr(entry, "__float__")):
             raise TypeError
         value = float(entry)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{where}: expected a number, got {entry!r}") from None
     if math.isnan(value):
         raise ValueError(f"{where}: is NaN")

@@ -37,8 +37,8 @@ def write_solution(path: str | os.PathLike[str], solution: Any) -> None:
 
 def read_solution(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields that `write_solution` wrote; a ValueError says what else the file is, or what it lacks."""
-    name = os.fspath(path)
     arrays, facts = checkpoint.read(path)
+    name = os.fspath(path)
     if not isinstance(facts, dict) or facts.get("kind") != _KIND:
         raise ValueError(f"path: {name!r} holds no solution")
     try:

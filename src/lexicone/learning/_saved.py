@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lexicone._base import checkpoint
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_path, check_whole
 from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
 from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
@@ -79,6 +79,7 @@ def load(
         actions: what can be done in a world in JAX that does not say so itself.
         rewards: the function that makes rewards, if there was one.
     """
+    check_path("path", path)
     saved = _read(os.path.join(path, TRAINING_FILE) if os.path.isdir(path) else path)
     name, arrays, facts = saved
     with _reading(name, "an order"):
@@ -221,8 +222,8 @@ def _brief(value: Any) -> str:
 
 
 def _read(path: str | os.PathLike[str]) -> SavedTraining:
-    name = os.fspath(path)
     arrays, facts = checkpoint.read(path)
+    name = os.fspath(path)
     if not isinstance(facts, dict) or "settings" not in facts:
         raise ValueError(f"path: {name!r} holds no training")
     return SavedTraining(name, _Entries(arrays), _Entries(facts))

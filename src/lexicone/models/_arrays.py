@@ -17,7 +17,7 @@ def as_array(name: str, data: Any, dtype: type | None = None) -> np.ndarray:
     """An array; what does not make one raises a ValueError with the argument's name."""
     try:
         return np.asarray(data, dtype=dtype)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, RuntimeError):
         what = "a regular array" if dtype is None else "a regular array of numbers"
         raise ValueError(f"{name}: expected {what}") from None
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lexicone._base.checks import check_whole
 from lexicone.models._mdp import MDP
 
 __all__ = ["enumerate_env"]
@@ -38,11 +39,12 @@ def enumerate_env(
     (depending on how it was reached) appears twice. Raises a ValueError if the environment is
     random without exposing its dynamics, or has more than ``max_states`` states.
     """
+    check_whole(max_states=max_states)
     inner = getattr(env, "unwrapped", env)
     if isinstance(getattr(inner, "mdp", None), MDP):
         return inner.mdp
     count = getattr(getattr(inner, "action_space", None), "n", None)
-    if count is None:
+    if count is None or not hasattr(inner, "step"):
         raise ValueError(
             f"env: expected a discrete action space, got {getattr(inner, 'action_space', None)}"
         )

@@ -11,13 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from lexicone.models._mdp import MDP
+from lexicone._base.checks import check_type, is_number
+from lexicone.models._mdp import MDP, check_model
 
 __all__ = [
     "Environment",
     "EpisodeState",
     "Step",
     "action_bounds",
+    "check_key",
     "cumulative_shares",
     "draw_index",
     "environment",
@@ -62,6 +64,7 @@ class Step(NamedTuple):
 
 def environment(mdp: MDP) -> Environment:
     """Put an `MDP` on the device; a ValueError if its precision cannot hold the rewards."""
+    check_model(mdp)
     dtype = jnp.zeros(()).dtype
     largest = np.abs(mdp.reward).max(axis=(0, 1, 2))
     if (largest > jnp.finfo(dtype).max).any():
@@ -82,6 +85,8 @@ def environment(mdp: MDP) -> Environment:
 
 def reset(env: Environment, key: Any) -> EpisodeState:
     """A new episode; its first state is drawn from the start distribution."""
+    check_type("env", env, Environment, "an Environment")
+    check_key("key", key)
     draw = jax.random.uniform(key, dtype=env.start.dtype)
     return EpisodeState(draw_index(env.start, draw), jnp.zeros((), dtype=jnp.int32))
 
@@ -98,6 +103,12 @@ def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_ste
 
     In a terminal state nothing moves and nothing is paid.
     """
+    check_type("env", env, Environment, "an Environment")
+    check_type("episode", episode, EpisodeState, "an EpisodeState")
+    check_key("key", key)
+    for name, number in (("action", action), ("max_steps", max_steps)):
+        if not is_number(number) or jnp.result_type(number).kind not in "iu":
+            raise ValueError(f"{name}: must be a whole number, got {number!r}")
     draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
     return transition(env, episode, action, draw, max_steps)
 
@@ -112,6 +123,16 @@ def transition(
     time = episode.time + 1
     terminated = env.terminal[state]
     return Step(EpisodeState(state, time), reward, terminated, ~terminated & (time >= limit))
+
+
+def check_key(name: str, key: Any) -> None:
+    """A ValueError unless it is one key of ``jax.random``, new or old style; it may be traced."""
+    if isinstance(key, jax.Array):
+        if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ():
+            return
+        if key.dtype == jnp.uint32 and key.shape == (2,):
+            return
+    raise ValueError(f"{name}: expected a key of jax.random, got {key!r}")
 
 
 def cumulative_shares(probability: np.ndarray) -> np.ndarray:

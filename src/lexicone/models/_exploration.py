@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lexicone._base.checks import check_whole, is_number
+from lexicone._base.checks import check_flags, check_whole, is_number
 from lexicone._base.progress import counting
 from lexicone.models._factors import find_factors
 from lexicone.models._mdp import MDP
@@ -25,11 +25,12 @@ def explore(
     *,
     terminal: Any = None,
     max_states: int = 1_000_000,
-    objective_names: tuple[str, ...] | None = None,
+    objective_names: Any = None,
     progress: bool = False,
 ) -> MDP:
     """Every state that can be reached from a start, as an `MDP`; see `MDP.from_function`."""
     check_whole(max_states=max_states)
+    check_flags(progress=progress)
     if not callable(step):
         raise ValueError(f"step: expected a function of a state and an action, got {step!r}")
     if terminal is not None and not callable(terminal):
@@ -42,7 +43,7 @@ def explore(
     with counting("exploring states", shown=progress) as count:
         for place, state in enumerate(rows.states):  # which grows while it is read
             if not (state is END or (terminal is not None and terminal(state))):
-                for action in offered(state):
+                for action in _listed(offered(state), state):
                     rows.add(action, _outcomes(step(state, action), state, action))
             rows.close()
             if len(rows.states) > max_states:
@@ -90,7 +91,11 @@ class RowCollector:
 
     def add(self, action: Hashable, outcomes: list[tuple[float, Any, tuple[float, ...]]]) -> None:
         """What may follow an action in the state at hand."""
-        self._own.append((self.actions.setdefault(action, len(self.actions)), outcomes))
+        try:
+            number = self.actions.setdefault(action, len(self.actions))
+        except TypeError:
+            raise ValueError(f"actions: must be hashable, got {action!r}") from None
+        self._own.append((number, outcomes))
 
     def close(self) -> None:
         """The state at hand is complete; its actions are sorted by number."""
@@ -125,7 +130,7 @@ class RowCollector:
         )
         initial = np.zeros(len(self.states))
         for state, share in begin.items():
-            initial[self._numbers[state]] = share
+            initial[self.number(state)] = share
         return MDP.from_rows(
             rows,
             initial,
@@ -146,9 +151,18 @@ def as_distribution(name: str, starts: Any) -> dict[Hashable, float]:
             raise ValueError(f"{name}: there must be at least one")
         shares: dict[Hashable, float] = {}
         for state in starts:
+            _check_hashable(name, state)
             shares[state] = shares.get(state, 0.0) + 1 / len(starts)
         return shares
+    _check_hashable(name, starts)
     return {starts: 1.0}
+
+
+def _check_hashable(name: str, state: Any) -> None:
+    try:
+        hash(state)
+    except TypeError:
+        raise ValueError(f"{name}: states must be hashable, got {state!r}") from None
 
 
 def as_reward(place: str, reward: Any) -> tuple[float, ...]:
@@ -156,8 +170,10 @@ def as_reward(place: str, reward: Any) -> tuple[float, ...]:
     if is_number(reward):
         return (float(reward),)
     try:
+        if isinstance(reward, str | bytes):
+            raise TypeError
         found = tuple(float(r) for r in reward)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{place}: rewards must be numbers, got {reward!r}") from None
     if not found:
         raise ValueError(f"{place}: there must be at least one reward")
@@ -174,6 +190,14 @@ def _actions_of(actions: Any) -> Any:
         )
     same = tuple(actions)
     return lambda state: same
+
+
+def _listed(actions: Any, state: Any) -> Iterable[Any]:
+    if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+        raise ValueError(
+            f"actions({state!r}): expected a list of what can be done, got {actions!r}"
+        )
+    return actions
 
 
 def _outcomes(given: Any, state: Any, action: Any) -> list[tuple[float, Any, tuple[float, ...]]]:

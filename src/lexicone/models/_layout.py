@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import as_texts
+
 __all__ = ["Layout"]
 
 
@@ -23,8 +26,11 @@ class Layout:
     labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(str(row) for row in self.rows))
-        positions = np.array(self.positions, dtype=np.int32)
+        object.__setattr__(self, "rows", as_texts("rows", self.rows))
+        places = as_numbers("positions", self.positions, finite=True)
+        positions = places.clip(-2, 2**31 - 1).astype(np.int32)
+        if (positions != places.clip(-2, 2**31 - 1)).any():
+            raise ValueError("positions: expected whole numbers")
         positions.flags.writeable = False
         object.__setattr__(self, "positions", positions)
         if len({len(row) for row in self.rows}) != 1 or not self.rows[0]:
@@ -33,7 +39,7 @@ class Layout:
             raise ValueError(f"positions: expected shape [states, 2], got {positions.shape}")
         height, width = len(self.rows), len(self.rows[0])
         if self.labels is not None:
-            object.__setattr__(self, "labels", tuple(str(label) for label in self.labels))
+            object.__setattr__(self, "labels", as_texts("labels", self.labels))
             if len(self.labels) != len(positions):
                 raise ValueError(
                     f"labels: expected one for each of {len(positions)} states, got {len(self.labels)}"

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lexicone._base.checks import check_gamma, find_places
+from lexicone._base.checks import (
+    check_flags,
+    check_gamma,
+    check_index,
+    check_type,
+    check_whole,
+    find_places,
+)
 from lexicone.models._arrays import read_only, scale_to_one
 from lexicone.models._available import (
     all_available,
@@ -93,6 +100,7 @@ class MDP(Dynamics):
         if available is not None:
             mask = available_or_end(read_only("available", available, np.bool_), ends)
             tables = without_missing(tables, mask)
+        _check_parts(layout, factors)
         self._set(
             **tables._asdict(),
             initial=read_only("initial", initial, np.float64),
@@ -124,8 +132,13 @@ class MDP(Dynamics):
     ) -> "MDP":
         """From rows (see `Rows`), which are kept as they are: successor tables are only made if they are asked for."""
         self = object.__new__(cls)
+        check_type("rows", rows, Rows, "rows of a model")
+        _check_parts(layout, factors)
         names = as_names(state_names, action_names, objective_names)
-        most = int(rows.action.max(initial=0)) + 1 if num_actions is None else num_actions
+        most = int(rows.action.max(initial=0)) + 1
+        if num_actions is not None:
+            check_whole(most, num_actions=num_actions)
+            most = int(num_actions)
         most = max(most, len(names["action_names"] or ()))
         mask = np.zeros((rows.num_states, most), dtype=bool)
         mask[rows.state, rows.action] = True
@@ -194,10 +207,12 @@ class MDP(Dynamics):
 
     def state_label(self, state: int) -> str:
         """How messages call a state."""
+        check_index("state", state, self.num_states)
         return f"state {state}" + (f" {self.state_names[state]!r}" if self.state_names else "")
 
     def action_label(self, action: int) -> str:
         """How messages call an action."""
+        check_index("action", action, self.num_actions)
         return f"action {action}" + (f" {self.action_names[action]!r}" if self.action_names else "")
 
     def policy_table(self, policy: Any) -> Float[np.ndarray, "S A"]:
@@ -209,6 +224,7 @@ class MDP(Dynamics):
 
         ``episodic`` also demands that a terminal state can be reached from wherever one can get.
         """
+        check_flags(episodic=episodic)
         labels = self.state_label, self.action_label
         if self.is_sparse:
             check_names(self, self.available.shape, self.rows.reward.shape[1:])
@@ -372,6 +388,12 @@ def first_actions(mdp: MDP) -> Float[np.ndarray, "S A"]:
 
 def check_model(mdp: Any, gamma: Any = 1.0) -> None:
     """What everything that computes with a model asks of it and of the discount."""
-    if not isinstance(mdp, MDP):
-        raise ValueError(f"mdp: expected an MDP, got {type(mdp).__name__}")
+    check_type("mdp", mdp, MDP, "an MDP")
     check_gamma(gamma)
+
+
+def _check_parts(layout: Any, factors: Any) -> None:
+    if layout is not None:
+        check_type("layout", layout, Layout, "a Layout")
+    if factors is not None:
+        check_type("factors", factors, Factors, "Factors")

@@ -1,7 +1,9 @@
 """Names of states, actions and objectives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from lexicone._base.checks import as_texts
 
 __all__ = ["as_names", "check_names"]
 
@@ -17,7 +19,12 @@ def as_names(
         "action_names": action_names,
         "objective_names": objective_names,
     }
-    return {name: None if n is None else tuple(map(str, n)) for name, n in given.items()}
+    return {name: None if n is None else _texts(name, n) for name, n in given.items()}
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    """Numbers may be names too."""
+    return as_texts(name, map(str, given) if isinstance(given, Iterable) else given)
 
 
 def check_names(model: Any, sizes: tuple[int, ...], objectives: tuple[int, ...]) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from lexicone._base.checks import check_path
 from lexicone._base.memory import check_memory
 
 __all__ = ["Npz", "open_npz"]
@@ -86,6 +87,7 @@ class Npz:
 @contextmanager
 def open_npz(path: str | os.PathLike[str]) -> Iterator[Npz]:
     """The file, looked at; whatever it is instead is refused in one line."""
+    check_path("path", path)
     name = os.fspath(path)
     if not Path(path).exists():
         raise FileNotFoundError(f"path: there is no file {name!r}")
@@ -101,8 +103,6 @@ def open_npz(path: str | os.PathLike[str]) -> Iterator[Npz]:
 def _as_damage(name: str) -> Iterator[None]:
     try:
         yield
-    except IsADirectoryError:
-        raise
     except _DAMAGE:
         message = f"path: {name!r} is not a saved MDP: it is no npz file of plain arrays"
         raise ValueError(message) from None

@@ -5,14 +5,15 @@ A table lists for each state s and action a the B possible successors: ``next_st
 probability 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy import sparse
 
-from lexicone.models._arrays import as_array
+from lexicone._base.arrays import as_numbers
+from lexicone.models._arrays import read_only
 
 __all__ = ["Dense", "Sparse", "pack_dense", "pack_sparse", "unpack_dense", "unpack_sparse"]
 
@@ -44,8 +45,8 @@ def pack_dense(
 
     Rows of zeros in terminal states become loops.
     """
-    transition = as_array("transition", transition, float)
-    reward = as_array("reward", reward, float)
+    transition = as_numbers("transition", transition)
+    reward = as_numbers("reward", reward)
     if transition.ndim != 3 or transition.shape[0] != transition.shape[2] or 0 in transition.shape:
         raise ValueError(f"transition: expected shape [S,A,S], got {transition.shape}")
     states, actions, _ = transition.shape
@@ -74,10 +75,12 @@ def pack_sparse(
     ``reward[k][a]``, a sparse ``[S,S]`` matrix per objective and action. Empty rows in terminal
     states become loops.
     """
-    actions = len(transition)
+    if sparse.issparse(transition) or not isinstance(transition, Iterable):
+        raise ValueError(f"transition: expected one sparse matrix per action, got {transition!r}")
+    matrices = [_as_sparse(f"transition[{a}]", matrix) for a, matrix in enumerate(transition)]
+    actions = len(matrices)
     if actions == 0:
         raise ValueError("transition: expected one sparse matrix per action, got none")
-    matrices = [sparse.csr_array(matrix) for matrix in transition]
     states = len(matrices[0].indptr) - 1
     for a, matrix in enumerate(matrices):
         if matrix.shape != (states, states):
@@ -94,13 +97,15 @@ def pack_sparse(
     columns = np.concatenate([m.coords[1] for m in parts]).astype(np.int64)
     values = np.concatenate([m.data for m in parts]).astype(float)
     action = np.repeat(np.arange(actions), [m.nnz for m in parts])
-    if sparse.issparse(reward) or (len(reward) and _holds_sparse(reward[0])):
+    if sparse.issparse(reward) or (
+        isinstance(reward, list | tuple) and any(map(_holds_sparse, reward))
+    ):
         paid = np.stack(
             [_rewards_of_moves(f"reward[{k}]", row, parts, states) for k, row in enumerate(reward)],
             axis=-1,
         )
     else:
-        table = as_array("reward", reward, float)
+        table = as_numbers("reward", reward)
         if table.ndim != 3 or table.shape[:2] != (states, actions):
             raise ValueError(
                 f"reward: expected shape [S,A,K] with S={states} and A={actions}, got {table.shape}"
@@ -147,7 +152,7 @@ def unpack_sparse(
 
 
 def _terminal_mask(terminal: Any, states: int) -> np.ndarray:
-    mask = as_array("terminal", terminal, bool)
+    mask = read_only("terminal", terminal, np.bool_)
     if mask.shape != (states,):
         raise ValueError(f"terminal: expected one entry per state ({states}), got {mask.shape}")
     return mask
@@ -157,13 +162,21 @@ def _holds_sparse(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and any(sparse.issparse(m) for m in item)
 
 
+def _as_sparse(name: str, matrix: Any) -> sparse.csr_array:
+    if not sparse.issparse(matrix):
+        matrix = as_numbers(name, matrix, (None, None))
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        raise ValueError(f"{name}: expected a matrix of numbers, got {matrix!r}")
+    return sparse.csr_array(matrix).astype(float)
+
+
 def _rewards_of_moves(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarray:
     """The entries of one objective's reward matrices where transitions are possible."""
-    if sparse.issparse(row) or len(row) != len(parts):
+    if not isinstance(row, list | tuple) or len(row) != len(parts):
         raise ValueError(f"{name}: expected one sparse matrix for each of {len(parts)} actions")
     found = []
     for a, (matrix, part) in enumerate(zip(row, parts, strict=True)):
-        matrix = sparse.csr_array(matrix)
+        matrix = _as_sparse(f"{name}[{a}]", matrix)
         if matrix.shape != (states, states):
             raise ValueError(f"{name}[{a}]: expected shape {(states, states)}, got {matrix.shape}")
         possible = sparse.csr_array(part).astype(bool)

@@ -64,8 +64,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     The fields are those of an `MDP`, or ``rows`` and what `MDP.from_rows` takes besides.
     """
-    name = os.fspath(path)
     with open_npz(path) as file:
+        name = file.name
         form = file.text("format")
         if form not in (_FORMAT, _WITHOUT_DIGEST):
             raise ValueError(f"path: {name!r} is not a saved MDP of format {_FORMAT}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import jax
@@ -11,13 +10,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from scipy import stats
 
-from lexicone._base.checks import check_range, check_whole
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import as_texts, check_flags, check_range, check_seed, check_whole
 from lexicone._base.memory import check_memory
-from lexicone.models._arrays import as_array
 from lexicone.models._environment import (
     Environment,
     EpisodeState,
     Step,
+    check_key,
     cumulative_shares,
     draw_index,
     environment,
@@ -85,13 +85,17 @@ def simulate(
     """
     check_model(mdp, gamma)
     check_whole(episodes=episodes, max_steps=max_steps)
-    if not isinstance(seed, Integral | jax.Array):
-        raise ValueError(f"seed: expected a whole number or a JAX key, got {seed!r}")
+    check_flags(record=record)
+    if isinstance(seed, jax.Array):
+        check_key("seed", seed)
+    else:
+        check_seed(seed)
+    check_range("max_steps", max_steps, 1, 2**31 - 1, whole=True)
     kept = max_steps if record else 1
     needed = 8 * int(episodes) * (int(kept) + 4) * (mdp.num_objectives + 2)
     check_memory("episodes", needed, f"{episodes} episodes" + " with every step kept" * record)
     actions = jnp.asarray(cumulative_shares(mdp.policy_table(policy)))
-    key = jax.random.key(int(seed)) if isinstance(seed, Integral) else seed
+    key = seed if isinstance(seed, jax.Array) else jax.random.key(int(seed))
     keys = _episode_keys(key, episodes)
     env, discount = environment(mdp), jnp.asarray(gamma, dtype=actions.dtype)
     if record:
@@ -138,15 +142,20 @@ def satisfaction(
     order = as_order(order)
     check_range("confidence", confidence, 0, 1, above=True, below=True)
     check_range("tolerance", tolerance, 0, 1, below=True)
-    rows = as_array("returns", returns, float)
+    rows = as_numbers("returns", returns)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
     if names is not None:
+        names = as_texts("names", names)
         if len(names) != rows.shape[1]:
             raise ValueError(f"names: returns have {rows.shape[1]} columns, got {len(names)} names")
         rows = rows[:, match_names(order, names, "names")]
     limits = np.array(order.thresholds)
     room = tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 0.0)
+    if rows.shape[1] != len(order):
+        raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
+    if np.isnan(rows).any():
+        raise ValueError("returns: contain NaN")
     met = np.asarray(Order(limits - room).satisfied(rows))
     every = np.asarray(met.all(axis=1))
 

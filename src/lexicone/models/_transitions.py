@@ -5,6 +5,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
+from lexicone._base.checks import check_path
 from lexicone.models._exploration import RowCollector, as_distribution, as_reward
 from lexicone.models._mdp import MDP
 
@@ -50,19 +51,23 @@ def from_transitions(
     missing = [state for state in begin if state not in by_state and state not in collector.reached]
     if missing:
         raise ValueError(f"starts: {missing[0]!r} is a state of no row")
-    return collector.model(begin, None if objective_names is None else tuple(objective_names))
+    return collector.model(begin, objective_names)
 
 
 def _read(rows: Any) -> tuple[tuple[str, ...] | None, Iterator[Sequence[Any]]]:
     """The objectives' names, where there is a heading, and the rows."""
     if isinstance(rows, str | os.PathLike):
-        with open(rows, newline="", encoding="utf-8-sig") as file:
-            lines = list(csv.reader(file))
+        check_path("rows", rows)
+        try:
+            with open(rows, newline="", encoding="utf-8-sig") as file:
+                lines = list(csv.reader(file))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ValueError(f"rows: cannot read {os.fspath(rows)!r}: {error}") from None
         if not lines:
             raise ValueError(f"rows: the file {os.fspath(rows)!r} is empty")
         return _with_heading(lines[0], (line for line in lines[1:] if line))
     columns = getattr(rows, "columns", None)
-    if columns is not None:
+    if columns is not None and hasattr(rows, "itertuples"):
         return _with_heading([str(c) for c in columns], rows.itertuples(index=False, name=None))
     if not isinstance(rows, Iterable):
         raise ValueError(
@@ -99,5 +104,5 @@ def _with_heading(
 def _float(place: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{place}: a probability must be a number, got {value!r}") from None
