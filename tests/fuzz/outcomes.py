@@ -58,7 +58,9 @@ def judge(error: Exception, function: Any, words: tuple[str, ...]) -> str:
     """Whether the exception is one that the rule allows."""
     if isinstance(error, TypeError) and _PYTHON.search(str(error)) and _at_the_door(error):
         return SIGNATURE
-    if not isinstance(error, ValueError):
+    if not isinstance(
+        error, ValueError | OSError
+    ):  # the system's own refusals of files are OSErrors
         return ESCAPED
     names = "|".join(map(re.escape, message_names(function) | set(words)))
     fits = re.match(rf"({names})(?!\w)[^\n]*:", str(error)) if names else None

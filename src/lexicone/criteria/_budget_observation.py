@@ -7,13 +7,19 @@ up to the constant ``min(0, τ_j)``, so that expected totals say what episodes d
 """
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from lexicone._base.checks import (
+    check_function,
+    check_gamma,
+    check_kind,
+    check_range,
+    check_type,
+)
 from lexicone.models._environment import (
     Environment,
     EpisodeState,
@@ -75,10 +81,10 @@ def with_budgets(
         gamma: the discount of the returns that thresholds are compared with.
         rewards: ``"original"``, or ``"clipped"``, which add up to ``min(R_j, τ_j)`` over an episode.
     """
-    if not isinstance(gamma, Real) or not 0 < gamma <= 1:
-        raise ValueError(f"gamma: must be above 0 and at most 1, got {gamma!r}")
-    if rewards not in ("original", "clipped"):
-        raise ValueError(f"rewards: expected original or clipped, got {rewards!r}")
+    check_function("reset", reset)
+    check_function("step", step)
+    check_gamma(gamma, above=True)
+    check_kind("rewards", rewards, ("original", "clipped"))
     order = as_order(order).at_gamma(gamma)
     limits = np.array(order.thresholds, dtype=float)
     tracked = np.flatnonzero(np.isfinite(limits))
@@ -87,12 +93,16 @@ def with_budgets(
         return jnp.concatenate([jnp.ravel(observation).astype(budget.dtype), budget])
 
     def begin(key: Any) -> tuple[Budgeted, Array]:
-        state, observation = reset(key)
+        begun = reset(key)
+        if not isinstance(begun, tuple) or len(begun) != 2:
+            raise ValueError(f"reset: must return a state and an observation, got {begun!r}")
+        state, observation = begun
         budget = jnp.asarray(-limits[tracked])
         return Budgeted(state, budget), joined(observation, budget)
 
     def advance(state: Budgeted, action: Any, key: Any) -> Transition:
         after = step(state.inner, action, key)
+        check_type("step", after, Transition, "a function that returns a Transition")
         if after.reward.shape != (len(order),):
             raise ValueError(
                 f"order: has {len(order)} objectives ({len(order) - 1} thresholds + 1), "
@@ -116,6 +126,8 @@ def with_budgets(
 
 def from_table(env: Environment, max_steps: int) -> tuple[Reset, Step]:
     """The compiled environment of a model as such a pair; observations are one-hot states."""
+    check_type("env", env, Environment, "an Environment")
+    check_range("max_steps", max_steps, 1, 2**31 - 1, whole=True)
 
     def observe(episode: EpisodeState) -> Array:
         states = jnp.arange(env.terminal.shape[0])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from jaxtyping import Float
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_index, check_text, check_type
 from lexicone.exact._state_actions import all_state_actions
 from lexicone.exact._stay_for_ever import occupancy_for_ever
 from lexicone.models._evaluation import evaluate
@@ -43,7 +45,7 @@ class Lifted:
     def begin(self, state: SupportsIndex) -> int:
         """The memory at the start of an episode in that state."""
         original = self.augmented.original
-        _check_number("state", state, original.num_states)
+        check_index("state", state, original.num_states)
         starts = np.flatnonzero(self.augmented.mdp.initial)
         own = starts[self.augmented.state[starts] == index(state)]
         if not len(own):
@@ -52,15 +54,16 @@ class Lifted:
 
     def act(self, memory: int, rng: np.random.Generator) -> int:
         """An action, drawn from the policy."""
-        _check_number("memory", memory, len(self.table))
+        check_index("memory", memory, len(self.table))
+        check_type("rng", rng, np.random.Generator, "a numpy.random.Generator")
         return int(rng.choice(self.table.shape[1], p=self.table[memory]))
 
     def advance(self, memory: int, action: int, next_state: SupportsIndex, reward: Any) -> int:
         """The memory after a step of the original model that paid K rewards."""
         model, original = self.augmented.tracked, self.augmented.original
-        _check_number("memory", memory, model.num_states)
-        _check_number("action", action, model.num_actions)
-        _check_number("next_state", next_state, original.num_states)
+        check_index("memory", memory, model.num_states)
+        check_index("action", action, model.num_actions)
+        check_index("next_state", next_state, original.num_states)
         following = model.next_state[memory, action]
         fits = self.augmented.state[following] == index(next_state)
         fits &= model.probability[memory, action] > 0
@@ -69,7 +72,7 @@ class Lifted:
                 f"next_state: {model.action_label(action)} in {model.state_label(memory)} "
                 f"does not lead to {original.state_label(int(next_state))}"
             )
-        paid = np.asarray(reward, dtype=float)
+        paid = as_numbers("reward", reward)
         if paid.shape != (original.num_objectives,) or np.isnan(paid).any():
             raise ValueError(f"reward: expected {original.num_objectives} numbers, got {reward!r}")
         off = np.abs(model.reward[memory, action] - paid).max(axis=-1)
@@ -120,15 +123,7 @@ class Lifted:
 
     def draw(self, title: str | None = None) -> "Figure":
         """Its shadow, on the map or as a graph."""
+        check_text("title", title, optional=True)
         from lexicone.plots._models import draw_model
 
         return draw_model(self.augmented.original, *self.shadow, title)
-
-
-def _check_number(name: str, number: SupportsIndex, count: int) -> None:
-    try:
-        fits = 0 <= index(number) < count
-    except TypeError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{name}: expected a whole number from 0 to {count - 1}, got {number!r}")

@@ -129,7 +129,10 @@ def per_objective(xp: Any, name: str, array: Any, shape: tuple[int, ...]) -> Any
         raise ValueError(
             f"{name}: give one number, or one for each of {shape[-1]}, got shape {tuple(array.shape)}"
         )
-    return xp.broadcast_to(array, shape)
+    try:
+        return xp.broadcast_to(array, shape)
+    except (ValueError, RuntimeError):
+        raise ValueError(f"{name}: shape {tuple(array.shape)} does not fit {shape}") from None
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

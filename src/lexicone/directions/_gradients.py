@@ -14,10 +14,12 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PyTree
 
+from lexicone._base.checks import check_function
 from lexicone.directions._find_direction import Direction
 
 __all__ = [
     "GradientStep",
+    "check_tree",
     "combine",
     "gram",
     "pair_cosines",
@@ -29,10 +31,36 @@ __all__ = [
 _BLOCK = 8192
 
 
+def check_tree(name: str, tree: PyTree, *, leading: bool = False) -> int:
+    """A ValueError unless all leaves are arrays of floating-point numbers; with ``leading`` of K rows each, at least 1.
+
+    Returns K. What is looked at is known also while JAX traces.
+    """
+    leaves = jax.tree.leaves(tree)
+    sizes = set()
+    for leaf in leaves:
+        if not isinstance(leaf, jax.Array | np.ndarray) or not jnp.issubdtype(
+            leaf.dtype, jnp.floating
+        ):
+            raise ValueError(f"{name}: expected arrays of floating-point numbers, got {leaf!r}")
+        sizes.add(leaf.shape[0] if leaf.ndim else 0)
+    if not leaves or (leading and (len(sizes) > 1 or 0 in sizes)):
+        found = "nothing" if not leaves else f"{sorted(sizes)} rows"
+        raise ValueError(
+            f"{name}: expected arrays with a row for each of K objectives, got {found}"
+        )
+    return max(sizes)
+
+
 def values_and_gradients(
     fun: Callable[[Any], Float[Array, " K"]], x: PyTree
 ) -> tuple[Float[Array, " K"], PyTree]:
     """F(x) and ∇F₁…∇F_K from one forward pass; every leaf of the gradients is ``[K,…]``."""
+    check_function("fun", fun)
+    check_tree("x", x)
+    shape = getattr(jax.eval_shape(fun, x), "shape", None)
+    if shape is None or len(shape) != 1:
+        raise ValueError(f"fun: must return K values, an array of shape [K], got shape {shape}")
     values, pull_back = jax.vjp(fun, x)
     (gradients,) = jax.vmap(pull_back)(jnp.eye(values.shape[0], dtype=values.dtype))
     return values, gradients
@@ -40,6 +68,7 @@ def values_and_gradients(
 
 def gram(gradients: PyTree) -> Float[Array, "K K"]:
     """Inner products ``gᵢ·gⱼ``, summed over the leaves ``[K,…]``."""
+    check_tree("gradients", gradients, leading=True)
     flat = [leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(gradients)]
     return jnp.sum(jnp.stack([_products(leaf) for leaf in flat]), axis=0)
 
@@ -61,6 +90,9 @@ def _products(rows: Float[Array, "K n"]) -> Float[Array, "K K"]:
 
 def combine(weights: Float[Array, " K"], gradients: PyTree) -> PyTree:
     """``Σ wᵢ gᵢ``: the leaves lose their leading axis."""
+    size = check_tree("gradients", gradients, leading=True)
+    if jnp.shape(weights) != (size,) or not isinstance(weights, jax.Array | np.ndarray):
+        raise ValueError(f"weights: expected an array of {size} numbers, got {weights!r}")
     return jax.tree.map(lambda g: jnp.tensordot(weights.astype(g.dtype), g, axes=1), gradients)
 
 

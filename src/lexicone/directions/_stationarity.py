@@ -37,8 +37,11 @@ def ascent_bound(gram: Any, delta: Any, strong_concavity: Any) -> Float[Any, "*b
     """
     xp = namespace(gram, delta)
     gram = check_gram(xp, gram)
-    if is_true(~(as_floats(xp, "strong_concavity", strong_concavity) > 0)):
-        raise ValueError(f"strong_concavity: must be positive, got {strong_concavity}")
     squares = diagonal(xp, gram)
+    concavity = as_floats(xp, "strong_concavity", strong_concavity, like=gram)
+    if is_true(xp.any(~(concavity > 0))):
+        raise ValueError(f"strong_concavity: must be positive, got {strong_concavity}")
+    concavity = per_objective(xp, "strong_concavity", concavity, squares.shape[:-1] or (1,))
     sin = xp.sin(per_objective(xp, "delta", check_delta(xp, delta, gram), squares.shape))
-    return 2 / strong_concavity * xp.max(sin * safe_sqrt(xp, squares), axis=-1)
+    found = 2 / concavity * xp.max(sin * safe_sqrt(xp, squares), axis=-1)
+    return found if squares.ndim > 1 else found[0]

@@ -3,12 +3,11 @@
 See `lexicone.criteria.with_budgets` for what the budgets are and what clipped rewards mean.
 """
 
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lexicone._base.checks import check_kind, check_range
+from lexicone._base.checks import check_kind, check_range, check_type
 from lexicone.models._matching import names_of_rewards
 from lexicone.order import OrderLike, as_order, match_names
 
@@ -55,11 +54,10 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
         gamma: float = 1.0,
         rewards: Rewards = "original",
     ) -> None:
+        check_type("env", env, gymnasium.Env, "a Gymnasium environment")
         order = as_order(order)
         RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
         gymnasium.Wrapper.__init__(self, env)
-        if not isinstance(gamma, Real):
-            raise ValueError(f"gamma: must be a number, got {gamma!r}")
         check_range("gamma", gamma, 0, 1, above=True)
         check_kind("rewards", rewards, get_args(Rewards))
         space = getattr(env.unwrapped, "reward_space", None)

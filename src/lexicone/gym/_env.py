@@ -20,9 +20,18 @@ except ImportError as error:
         f"lexicone.gym needs Gymnasium: pip install 'lexicone[gym]' ({error})"
     ) from error
 
-from lexicone._base.checks import check_kind, check_range
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import (
+    check_index,
+    check_kind,
+    check_range,
+    check_text,
+    check_type,
+    check_whole,
+)
+from lexicone._base.memory import check_memory
 from lexicone.gym._render import draw_picture, draw_text
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, check_model
 from lexicone.tasks import TASKS, make
 
 __all__ = ["MDPEnv", "MDPVectorEnv", "make_env", "make_vector_env", "register_tasks"]
@@ -41,6 +50,7 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
     def __init__(
         self, mdp: MDP, *, max_steps: int | None = None, render_mode: str | None = None
     ) -> None:
+        check_model(mdp)
         _check_options(max_steps, render_mode, self.metadata["render_modes"])
         self.mdp = mdp
         self.max_steps = max_steps
@@ -57,10 +67,10 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.int64, dict[str, Any]]:
         """Begin an episode; ``options={"state": s}`` begins it there."""
-        super().reset(seed=seed)
+        _check_reset(seed, options)
+        super().reset(seed=None if seed is None else int(seed))
         if options and "state" in options:
-            if not 0 <= int(options["state"]) < self.mdp.num_states:
-                raise ValueError(f"options['state']: there is no state {options['state']}")
+            check_index("options['state']", options["state"], self.mdp.num_states)
             self.state = int(options["state"])
         else:
             self.state = int(_draw_indices(self.np_random, self.mdp.initial[None])[0])
@@ -124,7 +134,9 @@ class MDPVectorEnv(VectorEnv):
         max_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        check_range("num_envs", num_envs, 1)
+        check_model(mdp)
+        check_whole(num_envs=num_envs)
+        check_memory("num_envs", 100 * num_envs, f"{num_envs} copies")
         _check_options(max_steps, render_mode, self.metadata["render_modes"])
         self.mdp = mdp
         self.num_envs = num_envs
@@ -144,10 +156,11 @@ class MDPVectorEnv(VectorEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin all episodes, or those in ``options["reset_mask"]``."""
-        super().reset(seed=seed)
+        _check_reset(seed, options)
+        super().reset(seed=None if seed is None else int(seed))
         mask = np.ones(self.num_envs, dtype=bool)
         if options and options.get("reset_mask") is not None:
-            mask = np.asarray(options["reset_mask"], dtype=bool)
+            mask = as_numbers("options['reset_mask']", options["reset_mask"]) > 0
             if mask.shape != (self.num_envs,):
                 raise ValueError(
                     f"options['reset_mask']: expected shape ({self.num_envs},), got {mask.shape}"
@@ -160,7 +173,10 @@ class MDPVectorEnv(VectorEnv):
         self, actions: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take one action per copy."""
-        actions = np.asarray(actions)
+        try:
+            actions = np.asarray(actions)
+        except (TypeError, ValueError, RuntimeError):
+            raise ValueError(f"actions: expected whole numbers, got {actions!r}") from None
         if (self.states < 0).any():
             raise gymnasium.error.ResetNeeded("call reset before step")
         if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
@@ -212,6 +228,7 @@ def make_env(
     task: str, *, max_steps: int | None = None, render_mode: str | None = None, **options: Any
 ) -> MDPEnv:
     """A task of the registry as an environment; ``options`` are the task's own."""
+    check_text("task", task)
     return MDPEnv(make(task, **options), max_steps=max_steps, render_mode=render_mode)
 
 
@@ -232,6 +249,7 @@ def make_vector_env(
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
         options: the task's own.
     """
+    check_text("task", task)
     return MDPVectorEnv(
         make(task, **options), num_envs, max_steps=max_steps, render_mode=render_mode
     )
@@ -252,9 +270,16 @@ def register_tasks() -> None:
 
 def _check_options(max_steps: int | None, render_mode: str | None, modes: Sequence[str]) -> None:
     if max_steps is not None:
-        check_range("max_steps", max_steps, 1)
+        check_whole(max_steps=max_steps)
     if render_mode is not None:
         check_kind("render_mode", render_mode, modes)
+
+
+def _check_reset(seed: Any, options: Any) -> None:
+    if seed is not None:
+        check_range("seed", seed, 0, whole=True)
+    if options is not None:
+        check_type("options", options, dict, "a dict")
 
 
 def _reward_space(mdp: MDP) -> spaces.Box:

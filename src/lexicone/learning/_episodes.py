@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from lexicone._base.checks import check_range, check_type, check_whole
 from lexicone.learning._random_bits import uniforms
-from lexicone.models._environment import Environment, action_bounds, draw_index
+from lexicone.models._environment import Environment, action_bounds, check_key, draw_index
 
 __all__ = [
     "RUNS",
@@ -74,6 +75,14 @@ def collect(
         episodes: how many, all at once.
         max_steps: of each at most.
     """
+    check_type("env", env, Environment, "an Environment")
+    check_key("key", key)
+    check_whole(episodes=episodes)
+    check_range("max_steps", max_steps, 1, 2**31 - 1, whole=True)
+    if not isinstance(policy, jax.Array) or policy.shape != env.next_state.shape[:2]:
+        raise ValueError(
+            f"policy: expected a JAX array of shape {env.next_state.shape[:2]}, got {policy!r}"
+        )
     act = lambda state, time: (policy[state], ())  # noqa: E731
     return collect_with(env, act, key, episodes=episodes, max_steps=max_steps)[0]
 

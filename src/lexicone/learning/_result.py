@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base import checkpoint
+from lexicone._base.checks import check_index
 from lexicone._base.levels import level_for_file
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import allow_rounding
@@ -123,8 +124,7 @@ class TrainingResult:
         return broken
 
     def _check_seed(self, seed: int) -> None:
-        if not 0 <= seed < self.seeds:
-            raise ValueError(f"seed: expected 0 to {self.seeds - 1}, got {seed}")
+        check_index("seed", seed, self.seeds)
         self._check_numbers([seed])
 
     def _check_numbers(self, seeds: Iterable[int]) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_flags, check_seed, check_whole
 from lexicone.learning._environments import (
     Env,
     EnvFacts,
@@ -108,6 +108,7 @@ class TrainedEnv(TrainingResult):
 
     def policy(self, seed: int = 0, *, greedy: bool = False) -> EnvPolicy:
         """One seed's policy, dropout off. It samples its actions, from a generator of its own, or is greedy."""
+        check_flags(greedy=greedy)
         self._check_seed(seed)
         generator = np.random.default_rng(seed)
         opened = self.world
@@ -130,7 +131,8 @@ class TrainedEnv(TrainingResult):
         """
         cap = self.learner.max_steps if max_steps is None else max_steps
         check_whole(episodes=episodes, max_steps=cap)
-        check_whole(0, seed=seed)
+        check_seed(seed)
+        check_flags(greedy=greedy)
         self._check_numbers(range(self.seeds))
         with copies(self.world, min(episodes, _AT_ONCE)) as envs:
             runs = [

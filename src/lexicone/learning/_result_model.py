@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base import checkpoint
-from lexicone._base.checks import check_whole
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_flags, check_seed, check_whole, is_number
 from lexicone.learning._problem import Problem, model_problem
 from lexicone.learning._result import (
     Evaluation,
@@ -75,7 +76,10 @@ class Trained(TrainingResult):
         Greedy actions can go round in circles where nothing rewards speed. ``max_steps`` is the learner's cap unless
         given. ``policies`` evaluates other tables ``[N,S,A]``, such as those of `snapshots`.
         """
-        tables = self.policies if policies is None else np.asarray(policies)
+        check_flags(greedy=greedy)
+        check_seed(seed)
+        shape = (None, self.mdp.num_states, self.mdp.num_actions)
+        tables = self.policies if policies is None else as_numbers("policies", policies, shape)
         tables = _most_probable(tables) if greedy else tables
         cap = self.learner.max_steps if max_steps is None else max_steps
         key = jax.random.key(seed)
@@ -98,10 +102,12 @@ class Trained(TrainingResult):
         ``horizon`` is how many steps count: the learner's ``max_steps`` unless given, and with ``math.inf`` all. A
         policy that reaches its goal some day, but in few episodes, has the goal's full value only without an end.
         """
+        check_flags(greedy=greedy)
         steps = self.learner.max_steps if horizon is None else horizon
-        if steps != math.inf:
+        endless = is_number(steps) and steps == math.inf
+        if not endless:
             check_whole(horizon=steps)
-        count = None if steps == math.inf else int(steps)
+        count = None if endless else int(steps)
         tables = _most_probable(self.policies) if greedy else self.policies
         return np.stack([evaluate(self.mdp, table, gamma, horizon=count) for table in tables])
 
@@ -120,8 +126,9 @@ class Trained(TrainingResult):
         solution's own values have no such end; where its policy takes longer than that, even that policy has a gap.
         """
         if gamma is None:
-            gamma = float(getattr(exact, "gamma", 1.0))
-        best = np.asarray(getattr(exact, "values", exact), dtype=float)
+            gamma = getattr(exact, "gamma", 1.0)
+        given = getattr(exact, "values", exact)
+        best = as_numbers("exact", given, (len(self.order),))
         if isinstance(theirs := getattr(exact, "order", None), Order) and len(theirs) == len(best):
             best = best[match_names(self.order, theirs.names, "the solution")]
         values = self.values(gamma=gamma, horizon=horizon, greedy=greedy)

@@ -11,16 +11,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_function, check_range
 from lexicone.directions._cone import project_cone
 from lexicone.order import Order, OrderLike, as_order
 from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
 
 __all__ = ["cone_geometry", "cone_keeps", "halfspace_fails", "trajectory", "values_over_steps"]
 
+_LARGEST = 1e6  # what can be drawn
+
 
 def values_over_steps(history: Float[np.ndarray, "steps K"], order: OrderLike) -> Figure:
     """The K values along an ascent with their thresholds, and a second view of where they settle."""
     order = as_order(order)
+    history = as_numbers("history", history, (None, len(order)), finite=True)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 3.1), layout="constrained")
         whole, close = figure.subplots(1, 2)
@@ -53,6 +58,12 @@ def trajectory(
     ``functions`` takes points ``[…,2]`` to values ``[…,2]``; arrows show the directions of the gradients.
     """
     order = as_order(order, 2)
+    check_function("functions", functions)
+    path = as_numbers("path", path, (None, 2), finite=True)
+    gradients = as_numbers("gradients", gradients, (len(path), 2, 2), finite=True)
+    if np.ptp(path, axis=0).max() > _LARGEST or np.abs(path).max() > _LARGEST:
+        raise ValueError("path: is too long to draw")
+    functions = _checked(functions)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.2, 4.4), layout="constrained")
         whole, close = figure.subplots(1, 2)
@@ -106,13 +117,25 @@ def _draw_path(
     axes.set(xlim=xs[[0, -1]], ylim=ys[[0, -1]], aspect="equal")
 
 
+def _checked(functions: Callable[[Any], Any]) -> Callable[[Any], np.ndarray]:
+    """The functions, whose values must be two finite numbers for each point."""
+
+    def both(points: np.ndarray) -> np.ndarray:
+        return as_numbers("functions", functions(points), points.shape, finite=True)
+
+    return both
+
+
 def halfspace_fails(step: float = 1.0) -> Figure:
     """Why the half-space is not enough: its projection is tangent to a level curve, so any step loses value."""
+    check_range("step", step, -_LARGEST, _LARGEST)
     return _level_step(0.0, step, "projected onto the half-space (Δ = 0)")
 
 
 def cone_keeps(delta: float = math.radians(20), step: float = 1.0) -> Figure:
     """How the hypercone differs: a step of the same size along its projection keeps the value."""
+    check_range("delta", delta, 0, math.pi / 2, below=True)
+    check_range("step", step, -_LARGEST, _LARGEST)
     return _level_step(
         delta, step, f"projected onto the hypercone (Δ = {math.degrees(delta):.0f}°)"
     )
@@ -120,6 +143,7 @@ def cone_keeps(delta: float = math.radians(20), step: float = 1.0) -> Figure:
 
 def cone_geometry(delta: float = math.radians(25)) -> Figure:
     """Projection onto a hypercone in the plane of ``g`` and its axis: outside, in the polar cone, inside."""
+    check_range("delta", delta, 0, math.pi / 2, below=True)
     axis = np.array([0.0, 1.0])
     cases = {
         "$g$": np.array([1.15, -0.12]),

@@ -6,7 +6,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from lexicone._base.checks import check_type
 from lexicone.exact._front import Front, Sensitivity
+from lexicone.plots._checks import as_labels, check_titles
 from lexicone.plots._style import GREY, PRIMARY, SECONDARY, STYLE
 
 __all__ = ["draw_front", "draw_sensitivity"]
@@ -22,8 +24,11 @@ def draw_front(
     """
     if not fronts:
         raise ValueError("fronts: need at least one")
+    for i, front in enumerate(fronts):
+        check_type(f"fronts[{i}]", front, Front, "a Front, as pareto finds it")
+    check_titles(title=title)
     count = fronts[0].values.shape[1]
-    labels = _front_labels(names, count)
+    labels = as_labels("names", names, count)
     if any(front.values.shape[1] != count for front in fronts) or (count == 3 and len(fronts) > 1):
         raise ValueError("fronts: expected several of two objectives or one of three")
     with mpl.rc_context(STYLE):
@@ -57,11 +62,15 @@ def draw_sensitivity(
 
     Grey: the threshold cannot be met. Names and units are those of the order, unless ``names`` are given.
     """
+    check_type("found", found, Sensitivity, "what sensitivity finds")
+    check_titles(title=title)
     units = found.order
     labels = [
         label + level.unit
         for label, level in zip(
-            _front_labels(names or units.names, found.values.shape[1]), units.levels, strict=True
+            as_labels("names", units.names if names is None else names, len(units)),
+            units.levels,
+            strict=True,
         )
     ]
     which = [found.objective, *range(found.objective + 1, found.values.shape[1])]
@@ -85,11 +94,3 @@ def draw_sensitivity(
         panels[-1].set_xlabel(f"threshold of {labels[found.objective]}")
         panels[0].set_title(title or "", fontsize=9)
     return figure
-
-
-def _front_labels(names: Sequence[str] | None, count: int) -> list[str]:
-    if names is None:
-        return [f"objective {k + 1}" for k in range(count)]
-    if len(names) != count:
-        raise ValueError(f"names: expected {count}, one for each objective, got {list(names)}")
-    return list(names)

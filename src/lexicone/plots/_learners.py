@@ -11,6 +11,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import as_texts, check_mapping
+from lexicone.plots._checks import as_curves, check_titles
 from lexicone.plots._style import COLORS, INK, STYLE
 
 __all__ = ["by_delta", "heat_table", "over_training"]
@@ -24,6 +27,9 @@ def over_training(
     ylabel: str = "successful episodes",
 ) -> Figure:
     """One panel per task, all its learners in it: every seed a thin line, their mean a thick one."""
+    check_titles(ylabel=ylabel)
+    check_mapping("panels", panels, "names of tasks to curves")
+    panels = {name: as_curves(f"panels[{name!r}]", curves) for name, curves in panels.items()}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.2 * len(panels), 3.3), layout="constrained")
         drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
@@ -60,6 +66,14 @@ def heat_table(
         words: what stands in each cell.
         title: above the table.
     """
+    check_titles(title=title)
+    rows, columns = as_texts("rows", rows), as_texts("columns", columns)
+    if not rows or not columns:
+        raise ValueError("rows, columns: there must be at least one of each")
+    rate = as_numbers("rate", rate, (len(rows), len(columns)))
+    if not isinstance(words, list | tuple) or len(words) != len(rows):
+        raise ValueError(f"words: expected {len(rows)} lists of texts, got {words!r}")
+    words = [as_texts(f"words[{i}]", row, len(columns)) for i, row in enumerate(words)]
     with mpl.rc_context(STYLE):
         size = (1.6 + 1.15 * len(columns), 1.3 + 0.5 * len(rows))
         figure = Figure(figsize=size, layout="constrained")
@@ -86,6 +100,16 @@ def by_delta(
     title: str,
 ) -> Figure:
     """The rate for each Δ in degrees: thin lines for single leaves, a thick one for all, bars for intervals."""
+    check_titles(title=title)
+    curves = as_curves("curves", curves, by_point=True)
+    check_mapping("intervals", intervals, "labels to numbers")
+    missing = [label for label in curves if label not in intervals]
+    if missing:
+        raise ValueError(f"intervals: there is none for {missing[0]!r}")
+    intervals = {
+        label: as_numbers(f"intervals[{label!r}]", intervals[label], (len(degrees), 2))
+        for label, (degrees, _) in curves.items()
+    }
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.0), layout="constrained")
         axes = figure.subplots()

@@ -1,5 +1,6 @@
 """Figures of models: graphs of states, mazes, and the policies in them."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from lexicone._base.checks import check_range, check_type
 from lexicone.models._arrays import NEVER
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import steps_from
+from lexicone.plots._checks import as_occupancy, as_visits, check_map, check_titles
 from lexicone.plots._style import GREY, INK, SECONDARY, STYLE, THRESHOLD
 
 __all__ = ["draw_maze", "draw_model", "maze_on"]
@@ -42,13 +45,16 @@ def draw_model(
     does is blue, with its probabilities where it chooses at random. Small models with chance show each action as a
     dot, and behind it where it leads with which probability.
     """
+    check_model(mdp)
+    check_titles(title=title)
+    occupancy = as_occupancy(mdp, occupancy)
     if mdp.layout is not None:
         return draw_maze(mdp, policy, occupancy, title)
     shares = np.zeros((mdp.num_states, mdp.num_actions))
     if policy is not None:
         shares = mdp.policy_table(policy)
         if occupancy is not None:
-            shares = np.where(np.asarray(occupancy) > 0, shares, 0.0)
+            shares = np.where(occupancy > 0, shares, 0.0)
     depth = _depths(mdp)
     shown = [int(s) for s in np.argsort(depth, kind="stable") if depth[s] >= 0][:_GRAPH_STATES]
     levels = [[s for s in shown if depth[s] == d] for d in sorted({int(depth[s]) for s in shown})]
@@ -104,8 +110,8 @@ def draw_maze(
         title: above the map.
         trajectory: states, one after the other.
     """
-    if mdp.layout is None:
-        raise ValueError("mdp: has no layout to draw")
+    check_map(mdp)
+    assert mdp.layout is not None
     height, width = len(mdp.layout.rows), len(mdp.layout.rows[0])
     with mpl.rc_context(STYLE):
         size = min(0.75, 9.0 / max(height, width))
@@ -131,8 +137,13 @@ def maze_on(
         mdp, policy, occupancy, title, trajectory: as in `draw_maze`.
         arrow_width: 1 is `draw_maze`'s; smaller for small axes.
     """
-    if mdp.layout is None:
-        raise ValueError("mdp: has no layout to draw")
+    check_type("axes", axes, Axes, "axes of matplotlib")
+    check_map(mdp)
+    assert mdp.layout is not None
+    check_titles(title=title)
+    check_range("arrow_width", arrow_width, 0, math.inf, below=True)
+    occupancy, trajectory = as_occupancy(mdp, occupancy), as_visits(mdp, trajectory)
+    shares = np.zeros((mdp.num_states, 0)) if policy is None else mdp.policy_table(policy)
     rows, positions = mdp.layout.rows, mdp.layout.positions
     height, width = len(rows), len(rows[0])
     for row, line in enumerate(rows):
@@ -145,12 +156,11 @@ def maze_on(
             label = {"h": "hh", "H": "HH"}.get(mark, mark)
             axes.text(column + 0.08, height - row - 0.1, label, fontsize=7, va="top")
     centres = np.stack([positions[:, 1] + 0.5, height - positions[:, 0] - 0.5], axis=-1)
-    if trajectory is not None:
-        axes.plot(*centres[list(trajectory)].T, color=THRESHOLD, lw=5, alpha=0.6, zorder=2)
-    shares = np.zeros((mdp.num_states, 0)) if policy is None else mdp.policy_table(policy)
+    if trajectory:
+        axes.plot(*centres[trajectory].T, color=THRESHOLD, lw=5, alpha=0.6, zorder=2)
     visited = (positions[:, 0] >= 0) & ~mdp.terminal
     if occupancy is not None:
-        visited &= np.asarray(occupancy).sum(axis=1) > 0
+        visited &= occupancy.sum(axis=1) > 0
     small = float(np.clip(0.14 * axes.bbox.width / axes.figure.dpi * 72 / width, 3.0, 6.0))
     for s, a in np.argwhere((shares > NEVER) & visited[:, None]).tolist():
         step = 0.36 * _heading(mdp, s, a, centres)

@@ -1,5 +1,6 @@
 """Figures of the value-based family: where a rule works, what it does on a map, how it oscillates."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,10 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from lexicone.models._mdp import MDP
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import as_texts, check_mapping, check_range, check_text
+from lexicone.models._mdp import MDP, check_model
+from lexicone.plots._checks import as_visits, check_map
 from lexicone.plots._models import maze_on
 from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
 
@@ -31,6 +35,10 @@ def region(
 
     ``reached[γ,δ]`` counts the ways to break ties that lead to the goal as wanted.
     """
+    gammas = _axis("gammas", gammas)
+    slacks = _axis("slacks", slacks)
+    reached = as_numbers("reached", reached, (len(gammas), len(slacks)), finite=True)
+    check_range("boundary", boundary, -math.inf, math.inf, above=True, below=True)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.2, 3.4), layout="constrained")
         axes = figure.subplots()
@@ -68,9 +76,53 @@ def region(
     return figure
 
 
+def _axis(name: str, given: Any) -> np.ndarray:
+    """At least two rising numbers."""
+    numbers = as_numbers(name, given, (None,), finite=True)
+    if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
+        raise ValueError(f"{name}: expected at least two numbers, in rising order, got {given!r}")
+    return numbers
+
+
+def _as_shown(mdp: MDP, shown: Any) -> list[tuple[str, np.ndarray, list[int]]]:
+    """Titles, policies and trajectories."""
+    if not isinstance(shown, list | tuple) or not shown:
+        raise ValueError(f"shown: expected a list of (title, policy, states), got {shown!r}")
+    found = []
+    for i, entry in enumerate(shown):
+        if not isinstance(entry, list | tuple) or len(entry) != 3:
+            raise ValueError(f"shown[{i}]: expected (title, policy, states), got {entry!r}")
+        title, policy, states = entry
+        check_text(f"shown[{i}]", title)
+        try:
+            table = mdp.policy_table(policy)
+        except ValueError as error:
+            raise ValueError(f"shown[{i}]: {error}") from None
+        found.append((title, table, as_visits(mdp, states, f"shown[{i}]")))
+    return found
+
+
+def _as_run(name: str, run: Any, mdp: MDP) -> dict[str, Any]:
+    """What `oscillations` shows of a run."""
+    check_mapping(name, run, "names to numbers")
+    missing = [key for key in ("state", "threshold", "q1", "policies") if key not in run]
+    if missing:
+        raise ValueError(f"{name}: has no {missing[0]!r}")
+    check_range(
+        f"{name}['threshold']", run["threshold"], -math.inf, math.inf, above=True, below=True
+    )
+    q1 = as_numbers(f"{name}['q1']", run["q1"], (None, mdp.num_actions))
+    policies = as_numbers(
+        f"{name}['policies']", run["policies"], (len(q1), mdp.num_states), finite=True
+    )
+    return {**run, "q1": q1, "policies": policies}
+
+
 def panels(mdp: MDP, shown: Sequence[tuple[str, Any, Sequence[int]]]) -> Figure:
     """The same map several times: a title, a policy and its trajectory each."""
+    check_map(mdp)
     assert mdp.layout is not None
+    shown = _as_shown(mdp, shown)
     height, width = len(mdp.layout.rows), len(mdp.layout.rows[0])
     with mpl.rc_context(STYLE):
         tile = _WIDTH / (len(shown) * (width + 0.3))
@@ -78,7 +130,7 @@ def panels(mdp: MDP, shown: Sequence[tuple[str, Any, Sequence[int]]]) -> Figure:
         size = (_WIDTH, tile * height + 0.13 * lines + 0.1)
         figure = Figure(figsize=size, layout="constrained")
         for axes, (title, policy, trajectory) in zip(
-            figure.subplots(1, len(shown)), shown, strict=True
+            figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True
         ):
             visited = np.zeros((mdp.num_states, mdp.num_actions))
             visited[list(trajectory)] = 1.0
@@ -93,6 +145,13 @@ def oscillations(runs: Mapping[str, Mapping[str, Any]], mdp: MDP) -> Figure:
 
     Each run has ``state``, ``threshold``, ``q1[T,A]`` of that state and ``policies[T,S]`` (−1: at random).
     """
+    check_model(mdp)
+    check_mapping("runs", runs, "titles to runs")
+    runs = {title: _as_run(f"runs[{title!r}]", run, mdp) for title, run in runs.items()}
+    if mdp.num_actions >= len(_ACTION_COLORS):
+        raise ValueError(
+            f"mdp: has {mdp.num_actions} actions; there are colours for {len(_ACTION_COLORS) - 1}"
+        )
     names = list(mdp.state_names or map(str, range(mdp.num_states)))
     actions = [*(mdp.action_names or ()), "random"]
     alive = np.flatnonzero(~mdp.terminal)
@@ -131,6 +190,11 @@ def outcome_maps(
     outcomes: Sequence[str],
 ) -> Figure:
     """What happens for each pair of slacks, one map per rule; entries are indices of ``outcomes``."""
+    first, second = _axis("first", first), _axis("second", second)
+    check_mapping("maps", maps, "titles to tables")
+    shape = (len(second), len(first))
+    maps = {t: as_numbers(f"maps[{t!r}]", table, shape, finite=True) for t, table in maps.items()}
+    outcomes = as_texts("outcomes", outcomes, len(_OUTCOME_COLORS))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, 3.2), layout="constrained")
         grid = figure.subplots(1, len(maps), sharey=True, squeeze=False)[0]
@@ -158,7 +222,11 @@ def outcome_maps(
 
 def value_maps(mdp: MDP, columns: Mapping[str, Float[np.ndarray, "S K"]]) -> Figure:
     """Numbers of every state on the map: a row per objective with its own colours, a column per set of them."""
+    check_map(mdp)
     assert mdp.layout is not None
+    check_mapping("columns", columns, "titles to numbers of states")
+    shape = (mdp.num_states, mdp.num_objectives)
+    columns = {t: as_numbers(f"columns[{t!r}]", table, shape) for t, table in columns.items()}
     height, width = len(mdp.layout.rows), len(mdp.layout.rows[0])
     with mpl.rc_context(STYLE):
         tile = _WIDTH / (len(columns) * (width + 0.5))
@@ -168,7 +236,7 @@ def value_maps(mdp: MDP, columns: Mapping[str, Float[np.ndarray, "S K"]]) -> Fig
         for k, label in enumerate(mdp.objective_labels):
             numbers = np.stack(list(columns.values()))[..., k]
             known = numbers[np.isfinite(numbers)]
-            low, high = known.min(), known.max()
+            low, high = (known.min(), known.max()) if known.size else (0.0, 0.0)
             for axes, (title, table) in zip(grid[k], columns.items(), strict=True):
                 shown = np.full((height, width), np.nan)
                 for s in np.flatnonzero(~mdp.terminal & (mdp.layout.positions[:, 0] >= 0)):
@@ -206,13 +274,19 @@ def fronts(
         mixed: those of mixtures.
         labels: names of the two objectives.
     """
+    front, found, linear, mixed = (
+        as_numbers(name, points, (None, 2))
+        for name, points in zip(
+            ("front", "found", "linear", "mixed"), (front, found, linear, mixed), strict=True
+        )
+    )
+    labels = as_texts("labels", labels, 2)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.2, 3.0), layout="constrained")
         axes = figure.subplots()
-        front, found, linear = np.asarray(front), np.asarray(found), np.asarray(linear)
         axes.step(*front.T, where="pre", color="#bbbbbb", lw=1, label="best without chance")
         axes.plot(
-            *np.asarray(mixed).T,
+            *mixed.T,
             color=THRESHOLD,
             lw=1.2,
             ls="--",

@@ -8,7 +8,9 @@ from jaxtyping import Float
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from lexicone.models._mdp import MDP
+from lexicone._base.checks import check_type
+from lexicone.models._mdp import MDP, check_model
+from lexicone.plots._checks import as_occupancy, check_titles
 from lexicone.plots._models import draw_model
 
 __all__ = ["Panel", "beside"]
@@ -26,8 +28,17 @@ class Panel(NamedTuple):
 
 def beside(mdp: MDP, panels: Sequence[Panel]) -> Figure:
     """The model once for each policy, from left to right."""
-    if not panels:
-        raise ValueError("panels: need at least one")
+    check_model(mdp)
+    if isinstance(panels, Panel) or not isinstance(panels, list | tuple) or not panels:
+        raise ValueError(f"panels: need at least one, in a list, got {panels!r}")
+    for i, panel in enumerate(panels):
+        check_type(f"panels[{i}]", panel, Panel, "a Panel")
+        try:
+            mdp.policy_table(panel.policy)
+            as_occupancy(mdp, panel.occupancy)
+            check_titles(title=panel.title)
+        except ValueError as error:
+            raise ValueError(f"panels[{i}]: {error}") from None
     images = []
     for panel in panels:
         figure = draw_model(mdp, panel.policy, panel.occupancy, panel.title)

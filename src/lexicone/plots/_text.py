@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from lexicone._base.checks import check_index
 from lexicone.models._arrays import NEVER
-from lexicone.models._mdp import MDP
+from lexicone.models._mdp import MDP, check_model
+from lexicone.plots._checks import as_occupancy
 
 __all__ = ["describe_choices", "sketch"]
 
@@ -18,6 +20,8 @@ def sketch(mdp: MDP, policy: Any = None, occupancy: Any = None) -> str:
 
     Models without a map are listed state by state.
     """
+    check_model(mdp)
+    occupancy = as_occupancy(mdp, occupancy)
     if mdp.layout is None:
         return _list_states(mdp, policy, occupancy)
     marks = mdp.layout.marks()
@@ -46,6 +50,8 @@ def sketch(mdp: MDP, policy: Any = None, occupancy: Any = None) -> str:
 
 def describe_choices(mdp: MDP, policy: Any, state: int) -> str:
     """What a policy does in one state: "Up 0.8, Right 0.2"."""
+    check_model(mdp)
+    check_index("state", state, mdp.num_states)
     shares = mdp.policy_table(policy)[state]
     actions = np.argsort(-shares, kind="stable")
     names = mdp.action_names or tuple(f"action {a}" for a in range(mdp.num_actions))

@@ -1,5 +1,6 @@
 """Figures of training: satisfaction over episodes, of one seed and of many; the probability of an end."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import Any
@@ -11,7 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_mapping, check_range, check_text, check_type
 from lexicone.order import OrderLike, as_order
+from lexicone.plots._checks import as_curves, check_titles
 from lexicone.plots._style import COLORS, INK, STYLE
 
 __all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
@@ -21,6 +25,13 @@ _thousands = FuncFormatter(lambda x, _: f"{x:,.0f}")
 
 def one_seed(episodes: Any, rates: Mapping[str, Float[np.ndarray, " P"]], title: str) -> Figure:
     """The paper's figure of a successful seed: how often each objective is met, over training."""
+    check_titles(title=title)
+    episodes = as_numbers("episodes", episodes, (None,), finite=True)
+    check_mapping("rates", rates, "labels to numbers")
+    rates = {
+        label: as_numbers(f"rates[{label!r}]", rate, episodes.shape)
+        for label, rate in rates.items()
+    }
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 2.9), layout="constrained")
         axes = figure.subplots()
@@ -36,6 +47,8 @@ def over_seeds(
     curves: Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]], ylabel: str, title: str
 ) -> Figure:
     """The paper's figure of all seeds: the mean, two deviations around it, and every seed as a thin line."""
+    check_titles(ylabel=ylabel, title=title)
+    curves = as_curves("curves", curves)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6 * len(curves), 2.9), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(curves), sharey=True))
@@ -63,6 +76,13 @@ def leaf_probabilities(
     title: str,
 ) -> Figure:
     """Probability of the desired leaf over episodes, one panel per learner; ``levels`` are results without a curve."""
+    check_titles(title=title)
+    check_mapping("panels", panels, "names to curves")
+    panels = {name: as_curves(f"panels[{name!r}]", curves) for name, curves in panels.items()}
+    check_type("levels", levels, Mapping, "a mapping from names to numbers")
+    for name, level in levels.items():
+        check_text("levels", name)
+        check_range(f"levels[{name!r}]", level, -math.inf, math.inf, above=True, below=True)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.7 * len(panels), 3.2), layout="constrained")
         drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
@@ -92,11 +112,11 @@ def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Fi
     """
     order = as_order(order)
     count = len(order)
+    check_titles(title=title)
+    at, over, found = _as_history(found)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
         grid = figure.subplots(2, count, sharex=True, squeeze=False)
-        by_steps = np.ndim(found["episodes"]) == 2  # not as many in every run
-        at = np.mean(found["steps"], axis=0) if by_steps else np.asarray(found["episodes"])
         width = max(1, len(at) // 50)
         for k, label in enumerate(order.labels):
             color = COLORS[k % len(COLORS)]
@@ -110,10 +130,29 @@ def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Fi
             else:
                 _draw_seeds(bottom, found, at, "improved", k, width, color)
                 bottom.set_ylabel("updates that improve it")
-            _share_axes(bottom, at, "steps" if by_steps else "episodes")
+            _share_axes(bottom, at, over)
         grid[0, 0].set_ylabel("return")
         figure.suptitle(title, fontsize=10)
     return figure
+
+
+def _as_history(found: Any) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
+    """Where its rows are, on which axis, and its tables; over steps where runs have other numbers of episodes."""
+    check_mapping("found", found, "names to numbers")
+    if "episodes" not in found:
+        raise ValueError("found: has no 'episodes'")
+    over = "episodes" if np.ndim(found["episodes"]) != 2 else "steps"
+    at = as_numbers(f"found[{over!r}]", found.get(over, []), finite=True)
+    if at.ndim != (1 if over == "episodes" else 2) or not at.size:
+        raise ValueError(f"found[{over!r}]: expected a number for each row, of each seed for steps")
+    at = at if over == "episodes" else at.mean(axis=0)
+    tables = {}
+    for name in ("returns", "satisfied", "improved"):
+        table = as_numbers(f"found[{name!r}]", found.get(name, []))
+        if table.ndim == 3 and table.shape[1] != len(at):
+            raise ValueError(f"found[{name!r}]: has {table.shape[1]} rows, {over!r} another number")
+        tables[name] = table
+    return at, over, tables
 
 
 def _draw_seeds(
@@ -127,7 +166,7 @@ def _draw_seeds(
 ) -> None:
     """One objective of one entry of the history, over episodes or steps ``at [L]``."""
     table = np.asarray(found.get(name, np.empty(0)))
-    if table.ndim != 3 or k >= table.shape[2]:
+    if table.ndim != 3 or k >= table.shape[2] or not len(table):
         says = f"the learner does not\nreport {name!r}"
         axes.text(0.5, 0.5, says, transform=axes.transAxes, ha="center", va="center", fontsize=8)
         return

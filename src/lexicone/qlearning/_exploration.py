@@ -1,9 +1,10 @@
 """Schedules and exploration of the value-based learners: small frozen objects whose numbers may be traced."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_kind, check_range
 
 __all__ = [
     "EpsilonGreedy",
@@ -34,9 +35,11 @@ class Schedule:
     shape: ScheduleShape = "linear"
 
     def __post_init__(self) -> None:
-        if self.shape not in get_args(ScheduleShape):
-            raise ValueError(f"shape: expected linear or geometric, got {self.shape!r}")
+        check_kind("shape", self.shape, get_args(ScheduleShape))
         check_range("over", self.over, 0, 1, above=True)
+        check_range("start", self.start, -math.inf, math.inf, above=True, below=True)
+        if self.end is not None:
+            check_range("end", self.end, -math.inf, math.inf, above=True, below=True)
         if self.shape == "geometric" and not min(self.ends) > 0:
             raise ValueError(f"end: a geometric schedule stays above 0, got {self.ends}")
 
@@ -46,9 +49,12 @@ class Schedule:
         return self.start, self.start if self.end is None else self.end
 
 
-def as_schedule(given: Schedule | float) -> Schedule:
+def as_schedule(given: Schedule | float, name: str = "rate") -> Schedule:
     """A number is a constant schedule."""
-    return given if isinstance(given, Schedule) else Schedule(float(given))
+    if isinstance(given, Schedule):
+        return given
+    check_range(name, given, -math.inf, math.inf, above=True, below=True)
+    return Schedule(float(given))
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Visits:
 
     def __post_init__(self) -> None:
         check_range("start", self.start, 0, 1, above=True)
-        check_range("half", self.half, 0, above=True)
+        check_range("half", self.half, 0, math.inf, above=True, below=True)
 
 
 @dataclass(frozen=True)
@@ -100,4 +106,4 @@ class Softmax:
     @property
     def schedule(self) -> Schedule:
         """The temperature over the run."""
-        return as_schedule(self.temperature)
+        return as_schedule(self.temperature, "temperature")

@@ -4,11 +4,10 @@ Each part is a small frozen object: its methods are the equations, its flags say
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat
 
-import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
@@ -227,8 +226,10 @@ def informed(buffer: SupportsFloat = 0.0) -> Update:
 
 def _number(name: str, value: Any) -> float:
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: expected a number, got {value!r}") from None
     if math.isnan(number):
         raise ValueError(f"{name}: is NaN")
@@ -236,9 +237,13 @@ def _number(name: str, value: Any) -> float:
 
 
 def _numbers(name: str, values: Any) -> float | tuple[float, ...]:
-    if isinstance(values, str) or np.ndim(values) == 0:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or _is_scalar(values):
         return _number(name, values)
     return tuple(_number(name, value) for value in values)
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", None) == 0
 
 
 def _as_tuple(values: float | tuple[float, ...]) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ All functions take NumPy or JAX arrays with any leading axes, so that `tlq_itera
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
-from lexicone._base.checks import check_kind, check_range
+from lexicone._base.checks import check_kind, check_range, check_type, check_whole
 from lexicone.order import Order
 from lexicone.qlearning._best_actions import best_allowed, largest_allowed, tolerance_around
 from lexicone.qlearning._parts import (
@@ -95,10 +95,13 @@ class Rule:
     """Values count as equal, and as reaching a limit, up to this (relative above 1)."""
 
     def __post_init__(self) -> None:
+        check_type("update", self.update, Update, "an update, such as clipped or informed()")
+        check_type("accept", self.accept, Accept, "what accepts, such as absolute_threshold()")
+        check_type("select", self.select, Select, "a selection, ordered or cyclic")
         check_kind("ties", self.ties, TIES)
         check_range("tie_tolerance", self.tie_tolerance, 0, math.inf, below=True)
         if self.action_order is not None:
-            object.__setattr__(self, "action_order", tuple(self.action_order))
+            object.__setattr__(self, "action_order", _as_actions(self.action_order))
         if self.action_order is not None and self.ties == "random":
             raise ValueError("action_order: random ties are never broken by an order of actions")
         thresholds = self.accept.by_threshold
@@ -115,6 +118,7 @@ class Rule:
 
     def numbers(self, order: Order) -> RuleNumbers:
         """The thresholds, slacks, buffer and tolerance for K objectives, checked."""
+        check_type("order", order, Order, "an Order")
         thresholds = np.array([*order.thresholds, math.inf])
         if self.update.clips and (thresholds == -math.inf).any():
             k = int(np.argmin(thresholds))
@@ -147,7 +151,9 @@ class Rule:
 
     def check_actions(self, count: int) -> None:
         """Raise a ValueError unless ``action_order`` is a permutation of ``count`` actions."""
-        if self.action_order is not None and sorted(self.action_order) != list(range(count)):
+        check_whole(count=count)
+        own = self.action_order
+        if own is not None and (len(own) != count or sorted(own) != list(range(count))):
             raise ValueError(
                 f"action_order: expected the numbers 0 to {count - 1} in some order, "
                 f"got {self.action_order}"
@@ -163,6 +169,15 @@ class Rule:
             accept=replace(self.accept, amounts=amounts),
             tie_tolerance=0.0,
         )
+
+
+def _as_actions(given: Any) -> tuple[int, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"action_order: expected numbers of actions, got {given!r}")
+    actions = tuple(given)
+    for action in actions:
+        check_range("action_order", action, 0, whole=True)
+    return tuple(map(int, actions))
 
 
 PRESETS = {

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_range
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_seed, check_whole, find_places
+from lexicone._base.memory import check_memory
 from lexicone.models._mdp import MDP
 from lexicone.tasks._mo_gymnasium_tables import fruits as read_fruits
 
@@ -36,12 +38,15 @@ def fruit_tree(
         num_objectives: the numbers of a random fruit.
         objectives: which columns to keep, most important first.
     """
-    check_range("depth", depth, 1)
+    check_whole(depth=depth)
+    check_whole(num_objectives=num_objectives)
+    width = num_objectives if fruits is None else 1
+    check_memory("depth", 32.0 * 2.0 ** min(int(depth), 99) * width, f"a tree of depth {depth}")
     names: tuple[str, ...] | None = None
     if fruits is not None:
-        leaves = np.asarray(fruits, dtype=float)
+        leaves = as_numbers("fruits", fruits, finite=True)
     elif seed is not None:
-        check_range("num_objectives", num_objectives, 1)
+        check_seed(seed)
         leaves = np.abs(np.random.default_rng(seed).normal(size=(2**depth, num_objectives)))
         leaves *= 10 / np.linalg.norm(leaves, axis=1, keepdims=True)
     else:
@@ -51,13 +56,8 @@ def fruit_tree(
             f"fruits: expected shape [{2**depth}, K] for depth {depth}, got {leaves.shape}"
         )
     if objectives is not None:
-        bad = [k for k in objectives if not 0 <= k < leaves.shape[1]]
-        if bad or len(set(objectives)) != len(objectives) or not len(objectives):
-            raise ValueError(
-                f"objectives: expected different columns from 0 to {leaves.shape[1] - 1}, "
-                f"got {list(objectives)}"
-            )
-        leaves = leaves[:, list(objectives)]
+        objectives = find_places(objectives, None, leaves.shape[1])
+        leaves = leaves[:, objectives]
         names = None if names is None else tuple(names[k] for k in objectives)
 
     inner, total = 2**depth - 1, 2 ** (depth + 1) - 1

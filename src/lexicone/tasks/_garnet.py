@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, check_seed, check_whole
+from lexicone._base.memory import check_memory
 from lexicone.models._mdp import MDP
 
 __all__ = ["garnet"]
@@ -35,13 +36,16 @@ def garnet(
         "num_successors": num_successors,
         "num_objectives": num_objectives,
     }
-    for name, size in sizes.items():
-        check_range(name, size, 1)
+    check_whole(**sizes)
+    check_seed(seed)
+    needed = 8 * num_states * num_actions * num_successors * (num_objectives + 3)
+    largest = max(sizes, key=sizes.__getitem__)
+    check_memory(largest, needed, "a model of this size")
     if num_successors > num_states:
         raise ValueError(
             f"num_successors: {num_states} states have no {num_successors} different successors"
         )
-    check_range("terminal_states", terminal_states, 0, num_states, below=True)
+    check_range("terminal_states", terminal_states, 0, num_states, below=True, whole=True)
     rng = np.random.default_rng(seed)
     rows = num_states * num_actions
     next_state = _distinct(rng, rows, num_successors, num_states)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, check_seed, check_whole
+from lexicone._base.memory import check_memory
 from lexicone.models._mdp import MDP, Layout
 from lexicone.tasks._moves import ACTIONS, moves_on, with_slip
 
@@ -34,10 +35,15 @@ def grid(
         seed: of all that is random.
     """
     columns = rows if columns is None else columns
-    if rows < 1 or columns < 1 or rows * columns < 2:
+    check_whole(rows=rows, columns=columns, num_objectives=num_objectives)
+    check_seed(seed)
+    check_range("slip", slip, 0, 1)
+    if rows * columns < 2:
         raise ValueError(f"rows: need at least two tiles, got {rows} × {columns}")
-    check_range("num_objectives", num_objectives, 1)
     check_range("density", density, 0, 1)
+    sizes = {"rows": rows, "columns": columns, "num_objectives": num_objectives}
+    needed = 8 * rows * columns * 12 * (num_objectives + 3)
+    check_memory(max(sizes, key=sizes.__getitem__), needed, "a grid of this size")
     total = rows * columns
     rng = np.random.default_rng(seed)
     hazard = rng.random((total, num_objectives - 1))

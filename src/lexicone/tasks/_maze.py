@@ -13,15 +13,18 @@ is named ``(x,y)``.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from lexicone._base.checks import check_range, is_number
 from lexicone.models._mdp import MDP, Layout
 from lexicone.tasks._moves import ACTIONS, moves_on, with_slip
 
 __all__ = ["MAZES", "Objective", "Tile", "maze", "parse_maze"]
+
+_LARGEST = 1e300  # sums of two rewards stay finite
 
 MAZES = {
     "small": """
@@ -126,6 +129,9 @@ def maze(
             to go, either with one half.
     """
     rows = parse_maze(drawing)
+    rewards = {"high_penalty": high_penalty, "low_penalty": low_penalty, "goal_reward": goal_reward}
+    for name, number in rewards.items():
+        check_range(name, number, -_LARGEST, _LARGEST)
     grid = np.array([list(row) for row in rows])
     cells, target = moves_on(grid != "#")
     kinds = grid[tuple(cells.T)]
@@ -239,6 +245,9 @@ def _named_objectives(
             )
         objectives = _PRESETS[objectives]
     if not isinstance(objectives, Mapping):
+        if isinstance(objectives, bytes) or not isinstance(objectives, Iterable):
+            raise ValueError(f"objectives: expected a list or a mapping, got {objectives!r}")
+        objectives = tuple(objectives)
         names = [
             what if isinstance(what, str) else getattr(what, "__name__", "").strip("<>") or "f"
             for what in objectives
@@ -249,7 +258,8 @@ def _named_objectives(
     if not objectives:
         raise ValueError("objectives: need at least one")
     for name, what in objectives.items():
-        if not callable(what) and what not in ("goal", "tiles", "tiles+goal", "time"):
+        known = isinstance(what, str) and what in ("goal", "tiles", "tiles+goal", "time")
+        if not (known or callable(what)) or not isinstance(name, str):
             raise ValueError(
                 f"objectives[{name!r}]: expected goal, tiles, tiles+goal, time or a function, "
                 f"got {what!r}"
@@ -262,5 +272,8 @@ def _apply(
 ) -> np.ndarray:
     values = np.empty(next_state.shape)
     for s, a, b in np.ndindex(*next_state.shape):
-        values[s, a, b] = function(tiles[s], ACTIONS[a], tiles[int(next_state[s, a, b])])
+        value = function(tiles[s], ACTIONS[a], tiles[int(next_state[s, a, b])])
+        if not is_number(value) or not abs(value) <= _LARGEST:
+            raise ValueError(f"objectives: a function must return finite numbers, got {value!r}")
+        values[s, a, b] = value
     return values

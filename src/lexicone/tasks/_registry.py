@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lexicone._base.checks import check_text
 from lexicone.models._mdp import MDP
 from lexicone.tasks._deep_sea_treasure import deep_sea_treasure
 from lexicone.tasks._fruit_tree import fruit_tree
@@ -132,6 +133,7 @@ def make(name: str, **options: Any) -> MDP:
 
     Hyphens and underscores are the same.
     """
+    check_text("name", name)
     label, _, variant = name.partition(":")
     task = find(label)
     if not variant:
@@ -150,6 +152,7 @@ def make(name: str, **options: Any) -> MDP:
 
 def find(name: str) -> Task:
     """The entry of the registry with that name."""
+    check_text("name", name)
     key = name.strip().replace("-", "_").lower()
     if key not in TASKS:
         raise ValueError(f"name: there is no task {name!r}; there are {', '.join(TASKS)}")

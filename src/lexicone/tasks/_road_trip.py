@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lexicone._base.checks import as_texts, check_path, check_text
 from lexicone.models._mdp import MDP
 
 __all__ = ["road_trip"]
@@ -33,8 +34,13 @@ def road_trip(
     ``destinations`` (one or several; default: the cities with positive pleasure). A budget B is the threshold −B.
     A city with fewer roads than others offers the same ones again for the remaining actions.
     """
-    costs = (costs,) if isinstance(costs, str) else tuple(costs)
-    destinations = (destinations,) if isinstance(destinations, str) else destinations
+    costs = (costs,) if isinstance(costs, str) else as_texts("costs", costs)
+    if destinations is not None:
+        own = (destinations,) if isinstance(destinations, str) else destinations
+        destinations = as_texts("destinations", own)
+    check_text("start", start, optional=True)
+    if "pleasure" in costs:
+        raise ValueError("costs: pleasure is no cost")
     if not costs or len(set(costs)) != len(costs):
         raise ValueError(f"costs: expected different names of columns, got {list(costs)}")
     lines = _read_roads(roads, costs)
@@ -87,6 +93,7 @@ def _read_roads(roads: str | os.PathLike[str] | None, costs: tuple[str, ...]) ->
     if roads is None:
         text, where = resources.files("lexicone.tasks").joinpath("roads.csv").read_text(), "roads"
     else:
+        check_path("roads", roads)
         path = Path(roads)
         if not path.is_file():
             raise ValueError(f"roads: there is no file {os.fspath(roads)!r}")

@@ -7,6 +7,7 @@ from torch import Tensor
 from torchjd.autogram import Engine
 from torchjd.autojac import backward, jac, jac_to_grad
 
+from lexicone._base.checks import check_type
 from lexicone.torch._weighting import OrderedAggregator, OrderedWeighting, stack_losses
 
 __all__ = ["gram", "ordered_backward", "ordered_loss"]
@@ -21,6 +22,7 @@ def ordered_backward(
 
     One backward pass per loss; a parameter that no loss depends on gets a gradient of 0.
     """
+    check_type("aggregator", aggregator, OrderedAggregator, "an OrderedAggregator")
     losses, inputs = _differentiable(losses, parameters)
     aggregator.observe(losses)
     backward(losses, inputs=inputs)
@@ -37,6 +39,7 @@ def ordered_loss(
     For where something else calls ``backward``: Lightning's ``training_step`` returns it. The value itself means
     nothing. With an ``Engine`` of TorchJD's `autogram` the Gram matrix is found without the Jacobian.
     """
+    check_type("weighting", weighting, OrderedWeighting, "an OrderedWeighting")
     if isinstance(parameters, Engine):
         losses, _ = _differentiable(losses, None)
         gramian = parameters.compute_gramian(losses)
@@ -62,7 +65,13 @@ def _differentiable(
     losses: Tensor | Iterable[Tensor], parameters: Iterable[Tensor] | None
 ) -> tuple[Tensor, list[Tensor]]:
     losses = stack_losses(losses)
-    inputs = [] if parameters is None else [p for p in parameters if p.requires_grad]
+    given = [] if parameters is None else parameters
+    if isinstance(given, Tensor) or not isinstance(given, Iterable):
+        raise ValueError(f"parameters: expected a list of tensors, got {parameters!r}")
+    given = list(given)
+    for parameter in given:
+        check_type("parameters", parameter, Tensor, "tensors")
+    inputs = [p for p in given if p.requires_grad]
     if parameters is not None and not inputs:
         raise ValueError("parameters: none of them needs a gradient, so there is nothing to train")
     if not losses.requires_grad:

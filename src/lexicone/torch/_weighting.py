@@ -105,6 +105,8 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
     def forward(self, gramian: PSDMatrix, /) -> Tensor:
         """K weights in the dtype and on the device of the Gram matrix."""
         size = len(self.settings.order)
+        if not isinstance(gramian, Tensor) or not gramian.is_floating_point():
+            raise ValueError(f"gramian: expected a tensor of numbers, got {gramian!r}")
         if tuple(gramian.shape) != (size, size):
             raise ValueError(
                 f"gramian: the order has {size} losses, got shape {tuple(gramian.shape)}"
@@ -166,9 +168,13 @@ class OrderedAggregator(GramianWeightedAggregator, Stateful):
 def stack_losses(losses: Tensor | Iterable[Tensor]) -> Tensor:
     """``[K]``, from one tensor or from K numbers."""
     if isinstance(losses, Tensor):
+        if not losses.is_floating_point():
+            raise ValueError(f"losses: expected K numbers, got {losses!r}")
         return losses
     try:
+        if isinstance(losses, str | bytes):
+            raise TypeError
         each = [loss if isinstance(loss, Tensor) else torch.tensor(float(loss)) for loss in losses]
         return torch.stack([loss.reshape(()) for loss in each])
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, OverflowError):
         raise ValueError(f"losses: expected K numbers, got {losses!r}") from None

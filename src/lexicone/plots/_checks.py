@@ -1,0 +1,83 @@
+"""What figures ask of their arguments, before anything is drawn: models, policies on them, curves, titles."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import as_texts, check_index, check_mapping, check_text
+from lexicone.models._mdp import MDP, check_model
+
+__all__ = [
+    "as_curve",
+    "as_curves",
+    "as_labels",
+    "as_occupancy",
+    "as_visits",
+    "check_map",
+    "check_titles",
+]
+
+Curve = tuple[np.ndarray, np.ndarray]
+"""Where each point stands ``[P]``, and a row of points for each seed ``[N,P]``."""
+
+
+def check_titles(**titles: Any) -> None:
+    """A ValueError for the first that is neither text nor None."""
+    for name, title in titles.items():
+        check_text(name, title, optional=True)
+
+
+def check_map(mdp: Any) -> None:
+    """A ValueError unless it is a model with a map."""
+    check_model(mdp)
+    if mdp.layout is None:
+        raise ValueError("mdp: has no layout to draw")
+
+
+def as_occupancy(mdp: MDP, occupancy: Any) -> np.ndarray | None:
+    """How often each action is taken in each state ``[S,A]``; None where it is not given."""
+    if occupancy is None:
+        return None
+    return as_numbers("occupancy", occupancy, (mdp.num_states, mdp.num_actions))
+
+
+def as_visits(mdp: MDP, trajectory: Any, name: str = "trajectory") -> list[int]:
+    """States, one after the other; none where they are not given."""
+    if trajectory is None:
+        return []
+    if isinstance(trajectory, str | bytes) or not isinstance(trajectory, Iterable):
+        raise ValueError(f"{name}: expected numbers of states, got {trajectory!r}")
+    states = list(trajectory)
+    for i, state in enumerate(states):
+        check_index(f"{name}[{i}]", state, mdp.num_states)
+    return [int(state) for state in states]
+
+
+def as_labels(name: str, names: Any, count: int) -> list[str]:
+    """One for each objective; "objective 1", "objective 2", … where they are not given."""
+    if names is None:
+        return [f"objective {k + 1}" for k in range(count)]
+    labels = list(as_texts(name, names))
+    if len(labels) != count:
+        raise ValueError(f"{name}: expected {count}, one for each objective, got {labels}")
+    return labels
+
+
+def as_curve(name: str, curve: Any, *, by_point: bool = False) -> Curve:
+    """Points and rows of numbers over them; with ``by_point`` a row for each point instead, ``[P,N]``."""
+    if not isinstance(curve, tuple | list) or len(curve) != 2:
+        raise ValueError(f"{name}: expected a pair of points and numbers, got {curve!r}")
+    points = as_numbers(name, curve[0], (None,), finite=True)
+    shape = (len(points), None) if by_point else (None, len(points))
+    return points, as_numbers(name, curve[1], shape)
+
+
+def as_curves(name: str, curves: Any, *, by_point: bool = False) -> Mapping[str, Curve]:
+    """The same for each entry of a mapping."""
+    check_mapping(name, curves, "labels to pairs of points and numbers")
+    return {
+        label: as_curve(f"{name}[{label!r}]", curve, by_point=by_point)
+        for label, curve in curves.items()
+    }
