@@ -1,5 +1,6 @@
 """Valid calls: orders, models, tasks and Gymnasium's door."""
 
+import inspect
 from typing import Any
 
 import jax
@@ -168,10 +169,8 @@ def _tasks() -> list[Call]:
     sea = np.array([[0, 0, 0], [1, 0, 0], [-10, 3, 0]])
     drawn = {"drawing": "S.h\n..G", "objectives": {"reach": "goal", "avoid": "tiles"}}
     trip = {"start": "a", "destinations": ["c"], "costs": ("toll",)}
-    everything = tuple(
-        set(OF_MODELS)
-        | {"drawing", "slip", "name", "sea", "depth", "fruits", "danger", "roads", "rows"}
-    )
+    options = [inspect.signature(task.build).parameters for task in tasks.TASKS.values()]
+    everything = (*OF_MODELS, *(name for names in options for name in names))
     return [
         call("lexicone.tasks.maze", tasks.maze, {"drawing": "small", "slip": 0.1}),
         call("lexicone.tasks.maze", tasks.maze, {**drawn, "high_penalty": -3.0}),

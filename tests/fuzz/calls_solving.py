@@ -90,7 +90,7 @@ def _gradients() -> list[Call]:
     of = "lexicone.directions.OrderedGradient"
     options = {"smoothing": 0.5, "method": "exact", "delta": 0.1}
     given = {"losses": _losses(params), "gradients": gradients, "state": state}
-    rare = {"words": OF_ORDERS, "weight": 0.2}
+    rare = {"words": (*OF_ORDERS, "losses"), "weight": 0.2}
     return [
         call(
             "lexicone.directions.ordered_gradient",

@@ -42,7 +42,11 @@ def write_atomically(
     target = Path(path)
     if not target.name or (target.exists() and not target.is_file()):
         raise ValueError(f"{name}: {os.fspath(path)!r} is a folder or a device, not a file")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        message = f"{name}: cannot write to {os.fspath(path)!r}: a folder on its way is a file"
+        raise ValueError(message) from None
     _remove_drafts(target)
     draft, file = _open_draft(target)
     try:

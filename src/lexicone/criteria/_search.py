@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_kind, check_range, check_whole
+from lexicone._base.checks import check_function, check_kind, check_range, check_seed, check_whole
 from lexicone._base.threads import one_thread
 from lexicone.criteria._augment import Augmented, augmentation
 from lexicone.criteria._constrained import (
@@ -123,6 +123,8 @@ def search(
     if tolerance is None:
         tolerance = 0.02 if solver == "lagrangian" else 1e-6
     check_model(mdp, gamma)
+    check_function("progress", progress, optional=True)
+    check_seed(seed)
     mdp, order = match_order(mdp, order, gamma=gamma)
     _check(order, strategy, solver, criterion, tolerance)
     check_whole(steps=steps, seeds=seeds, rounds=rounds, max_states=max_states)

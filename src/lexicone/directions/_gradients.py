@@ -58,7 +58,10 @@ def values_and_gradients(
     """F(x) and ∇F₁…∇F_K from one forward pass; every leaf of the gradients is ``[K,…]``."""
     check_function("fun", fun)
     check_tree("x", x)
-    shape = getattr(jax.eval_shape(fun, x), "shape", None)
+    try:
+        shape = getattr(jax.eval_shape(fun, x), "shape", None)
+    except Exception as error:
+        raise ValueError(f"fun: cannot be evaluated at x: {error}") from error
     if shape is None or len(shape) != 1:
         raise ValueError(f"fun: must return K values, an array of shape [K], got shape {shape}")
     values, pull_back = jax.vjp(fun, x)

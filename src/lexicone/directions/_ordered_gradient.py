@@ -14,8 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PyTree
 
+from lexicone._base.arrays import as_floats
+from lexicone._base.checks import check_type
 from lexicone.directions._find_direction import Direction, DirectionMethod, Reason
-from lexicone.directions._gradients import combine, gram, pull_back_all
+from lexicone.directions._gradients import check_tree, combine, gram, pull_back_all
 from lexicone.directions._loss_means import (
     LossMeans,
     LossSettings,
@@ -88,7 +90,9 @@ class OrderedGradient:
         self, losses: Float[Array, " K"], gradients: PyTree, state: OrderedState
     ) -> tuple[PyTree, OrderedState]:
         """One gradient from K, and the next state."""
-        losses = jnp.asarray(losses, state.losses.mean.dtype)
+        check_type("state", state, OrderedState, "the state of init, or of the update before")
+        check_tree("gradients", gradients, leading=True)
+        losses = as_floats(jnp, "losses", losses, like=state.losses.mean)
         check_losses(self.settings, losses)
         means = note_losses(state.losses, losses, self.settings)
         wide = jax.tree.map(lambda leaf: leaf.astype(jnp.result_type(leaf, jnp.float32)), gradients)
@@ -106,6 +110,7 @@ class OrderedGradient:
 
         With ``has_aux`` the first is the pair (gradient, auxiliary output), as from ``jax.grad``.
         """
+        check_type("state", state, OrderedState, "the state of init, or of the update before")
         out, gradients = self.gradients(params, *args, **kwargs)
         losses, aux = out if self.has_aux else (out, None)
         combined, state = self.combine(losses, gradients, state)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_range, check_whole, find_places
+from lexicone._base.checks import check_function, check_range, check_whole, find_places
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
@@ -90,6 +90,7 @@ def pareto(
     for any objective for ever are not on the front; an objective that is unbounded raises a ValueError that names it.
     """
     check_model(mdp, gamma)
+    check_function("progress", progress, optional=True)
     count = mdp.num_objectives
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
@@ -252,6 +253,7 @@ def sensitivity(
     matter to the largest that it can have.
     """
     check_model(mdp, gamma)
+    check_function("progress", progress, optional=True)
     mdp, order = match_order(mdp, order, gamma=gamma)
     names = order.names or mdp.objective_names
     [objective] = find_places([objective], names and names[:-1], len(order) - 1, "objective")

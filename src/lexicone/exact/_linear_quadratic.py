@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_type
 from lexicone.exact._linear_quadratic_program import solve_program
 from lexicone.exact._riccati import starting_gain
 from lexicone.exact._riccati_dual import best_under_limits
@@ -63,7 +65,9 @@ class LinearQuadraticSolution:
 
     def act(self, state: Any, rng: np.random.Generator | None = None) -> Float[np.ndarray, " m"]:
         """The input for a state; with ``rng``, noise included."""
-        mean = self.gain @ np.asarray(state, float)
+        mean = self.gain @ as_numbers("state", state, (self.gain.shape[1],), finite=True)
+        if rng is not None:
+            check_type("rng", rng, np.random.Generator, "a numpy.random.Generator")
         if rng is None:
             return mean
         return rng.multivariate_normal(mean, self.noise)

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args, overload
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_kind, check_range
+from lexicone._base.checks import check_function, check_kind, check_range
 from lexicone._base.threads import one_thread
 from lexicone.exact._deterministic import solve_deterministic, too_many_states
 from lexicone.exact._linear_quadratic import (
@@ -124,6 +124,7 @@ def solve(
         return _linear_quadratic(mdp, order, method, tolerance, given)
     check_model(mdp, gamma)
     mdp, order = match_order(mdp, order, gamma=gamma)
+    check_function("progress", progress, optional=True)
     _check(gamma, policies, method, tolerance, time_limit)
     method = cast(Method, method)
     start_policy = None if start is None else _start_policy(mdp, start)

@@ -81,7 +81,7 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         """Take an action."""
         if self.state < 0:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        if not self.action_space.contains(action):
+        if isinstance(action, bool) or not self.action_space.contains(action):
             raise ValueError(f"action: expected 0 to {self.mdp.num_actions - 1}, got {action!r}")
         if not self.mdp.available[self.state, action]:
             raise ValueError(

@@ -49,7 +49,11 @@ class EnvPolicy:
 
     def probabilities(self, observation: Any) -> Float[np.ndarray, " A"]:
         """Of every action, the environment's first one first."""
-        return probabilities(self.log_table(self.see(observation)[None]))[0]
+        try:
+            seen = self.see(observation)
+        except (TypeError, ValueError, LookupError, OverflowError) as error:
+            raise ValueError(f"observation: is none of the environment: {error}") from error
+        return probabilities(self.log_table(seen[None]))[0]
 
     def __call__(self, observation: Any) -> int:
         """What to do."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_range, check_seed, check_whole, find_places
+from lexicone._base.checks import as_texts, check_range, check_seed, check_whole, find_places
 
 __all__ = ["LinearQuadratic", "solve_lyapunov"]
 
@@ -77,10 +77,14 @@ class LinearQuadratic:
         if not tables:
             raise ValueError("costs: expected at least one matrix")
         first = np.zeros((n, n)) if initial is None else _semidefinite("initial", initial, n)
-        if objective_names is not None and len(objective_names) != len(tables):
-            raise ValueError(
-                f"objective_names: {len(tables)} costs take {len(tables)} names, got {len(objective_names)}"
-            )
+        if objective_names is not None:
+            objective_names = as_texts("objective_names", objective_names)
+            if len(objective_names) != len(tables):
+                raise ValueError(
+                    f"objective_names: {len(tables)} costs take {len(tables)} names, got {len(objective_names)}"
+                )
+            if len(set(objective_names)) != len(objective_names):
+                raise ValueError("objective_names: must differ from each other")
         for name, value in {
             "A": dynamics,
             "B": inputs,

@@ -145,6 +145,8 @@ def satisfaction(
     rows = as_numbers("returns", returns)
     if rows.ndim != 2 or len(rows) == 0:
         raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
+    if rows.shape[1] != len(order):
+        raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
     if names is not None:
         names = as_texts("names", names)
         if len(names) != rows.shape[1]:
@@ -152,8 +154,6 @@ def satisfaction(
         rows = rows[:, match_names(order, names, "names")]
     limits = np.array(order.thresholds)
     room = tolerance * np.where(np.isfinite(limits), np.maximum(1.0, np.abs(limits)), 0.0)
-    if rows.shape[1] != len(order):
-        raise ValueError(f"returns: expected shape [episodes, {len(order)}], got {rows.shape}")
     if np.isnan(rows).any():
         raise ValueError("returns: contain NaN")
     met = np.asarray(Order(limits - room).satisfied(rows))

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_flags, check_range
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order
@@ -76,7 +76,10 @@ def verify(
     bound. "unbounded": a loop pays for ever, and is reached with all floors kept. "divergent": no policy that
     keeps the floors has a total. "failed" claims nothing more.
     """
+    if isinstance(solution, type) or not isinstance(solution, Claimed):
+        raise ValueError(f"solution: expected one of solve, got {solution!r}")
     check_model(mdp, solution.gamma)
+    check_flags(exact=exact)
     check_range("tolerance", tolerance, 0, above=True)
     claims = _shapes(mdp, solution)
     if not claims:
