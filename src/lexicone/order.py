@@ -15,7 +15,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import as_floats, as_numbers, is_true, namespace, plain
-from lexicone._base.checks import as_texts, check_flags, check_gamma, check_index, check_range
+from lexicone._base.checks import (
+    as_texts,
+    check_flags,
+    check_gamma,
+    check_index,
+    check_range,
+    is_listing,
+)
 from lexicone._base.levels import Level, as_level, make_level
 
 __all__ = [
@@ -315,7 +322,7 @@ def _read_entry(where: str, entry: Any) -> Level:
 def _as_levels(thresholds: Any, names: Sequence[str] | None) -> tuple[Level, ...]:
     """One for each objective; the open-ended last one may be spelled out."""
     try:
-        if isinstance(thresholds, str | bytes):
+        if not is_listing(thresholds):
             raise TypeError
         entries = list(thresholds)
     except TypeError:
@@ -356,7 +363,7 @@ def as_order(order: Any, objectives: int | None = None, *, name: str = "order") 
     With ``objectives`` it must have so many; ``name`` is that of the argument.
     """
     if not isinstance(order, Order):
-        if isinstance(order, str | bytes) or not hasattr(order, "__iter__"):
+        if not is_listing(order):
             raise ValueError(
                 f"{name}: expected an Order or a list of thresholds, or a mapping from names to them, got {order!r}"
             )

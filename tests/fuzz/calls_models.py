@@ -227,13 +227,16 @@ def _gym() -> list[Call]:
         ),
         of("MDPVectorEnv.step", lambda: several().step, {"actions": np.array([0, 1])}),
         of(
-            "make_env", lambda: gym.make_env, {"task": "maze:small", **capped}, ("name", *OF_MODELS)
+            "make_env",
+            lambda: gym.make_env,
+            {"task": "maze:small", **capped},
+            ("name", "drawing", *OF_MODELS),
         ),
         of(
             "make_vector_env",
             lambda: gym.make_vector_env,
             {"task": "maze:small", "num_envs": 2, **capped},
-            ("name", *OF_MODELS),
+            ("name", "drawing", *OF_MODELS),
         ),
         of(
             "BudgetObservation",

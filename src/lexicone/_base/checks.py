@@ -23,6 +23,7 @@ __all__ = [
     "check_type",
     "check_whole",
     "find_places",
+    "is_listing",
     "is_number",
 ]
 
@@ -37,6 +38,12 @@ def is_number(value: Any) -> bool:
     if isinstance(value, Integral):
         return int(value).bit_length() < 1024  # else it is no float
     return isinstance(value, float) or _kind_of_scalar(value) in ("i", "u", "f")
+
+
+def is_listing(value: Any) -> bool:
+    """Whether one can go through it, one after the other; text and bytes are no lists, nor are arrays without axes."""
+    single = isinstance(value, str | bytes) or getattr(value, "ndim", 1) == 0
+    return isinstance(value, Iterable) and not single
 
 
 def check_kind(name: str, given: Any, kinds: Iterable[str]) -> None:
@@ -105,7 +112,7 @@ def check_mapping(name: str, value: Any, words: str) -> None:
 
 def as_texts(name: str, given: Any, count: int | None = None) -> tuple[str, ...]:
     """Texts as a tuple, ``count`` of them where that is given. A single text is a list of its letters."""
-    if not isinstance(given, Iterable) or isinstance(given, bytes | Mapping):
+    if not (isinstance(given, str) or is_listing(given)) or isinstance(given, Mapping):
         raise ValueError(f"{name}: expected a list of names, got {given!r}")
     texts = tuple(given)
     for text in texts:
@@ -194,9 +201,9 @@ def find_places(
     objectives: Any, names: Sequence[str] | None, count: int, name: str = "objectives"
 ) -> list[int]:
     """The numbers, from 0, of objectives given by name or number; each at most once, at least one."""
-    if isinstance(objectives, str | bytes) or not isinstance(objectives, Iterable):
+    if not is_listing(objectives):
         raise ValueError(f"{name}: expected a list of names or numbers, got {objectives!r}")
-    places = []
+    objectives, places = list(objectives), []
     for given in objectives:
         if isinstance(given, str) and given in (names or ()):
             places.append(tuple(names or ()).index(given))
@@ -208,5 +215,5 @@ def find_places(
             known = f"{', '.join(names)}, or 0 to {count - 1}" if names else f"0 to {count - 1}"
             raise ValueError(f"{name}: there is no {given!r}; there are {known}")
     if not places or len(set(places)) != len(places):
-        raise ValueError(f"{name}: expected at least one, each once, got {list(objectives)!r}")
+        raise ValueError(f"{name}: expected at least one, each once, got {objectives!r}")
     return places

@@ -16,7 +16,7 @@ one episode. Among episodes of a deterministic model that is the thresholded ord
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_kind, check_range, check_whole
+from lexicone._base.checks import check_kind, check_range, check_whole, is_listing
 from lexicone.criteria._augment_rewards import (
     BudgetRewards,
     MissPenalty,
@@ -263,7 +263,7 @@ def _names(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> tuple[
 
 
 def _multipliers(multiplier: float | Sequence[float], count: int) -> tuple[float, ...]:
-    several = tuple(multiplier) if isinstance(multiplier, Iterable) else (multiplier,) * count
+    several = tuple(multiplier) if is_listing(multiplier) else (multiplier,) * count
     if len(several) != count or not all(
         isinstance(m, Real) and 0 < float(m) < math.inf for m in several
     ):

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from jaxtyping import Bool, Float, Int
 
 from lexicone._base.arrays import namespace
-from lexicone._base.checks import check_kind
+from lexicone._base.checks import check_flags, check_kind
 from lexicone.directions._checks import check_flow, check_problem, diagonal, safe_sqrt
 from lexicone.directions._cone import (
     Certificate,
@@ -107,6 +107,7 @@ def find_direction(
     says why. Maximisation: for losses, negate the result, not the Gram matrix.
     """
     check_kind("method", method, get_args(DirectionMethod))
+    check_flags(active_constraints=active_constraints)
     xp = namespace(gram, values, thresholds, delta, buffer, spread, margin, rate, prices, fastest)
     gram, values, thresholds, sin, slack = check_problem(
         xp, gram, values, thresholds, delta, buffer

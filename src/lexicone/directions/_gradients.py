@@ -39,9 +39,7 @@ def check_tree(name: str, tree: PyTree, *, leading: bool = False) -> int:
     leaves = jax.tree.leaves(tree)
     sizes = set()
     for leaf in leaves:
-        if not isinstance(leaf, jax.Array | np.ndarray) or not jnp.issubdtype(
-            leaf.dtype, jnp.floating
-        ):
+        if not _is_array(leaf) or not jnp.issubdtype(leaf.dtype, jnp.floating):
             raise ValueError(f"{name}: expected arrays of floating-point numbers, got {leaf!r}")
         sizes.add(leaf.shape[0] if leaf.ndim else 0)
     if not leaves or (leading and (len(sizes) > 1 or 0 in sizes)):
@@ -50,6 +48,10 @@ def check_tree(name: str, tree: PyTree, *, leading: bool = False) -> int:
             f"{name}: expected arrays with a row for each of K objectives, got {found}"
         )
     return max(sizes)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array | np.ndarray) and not np.ma.isMaskedArray(value)
 
 
 def values_and_gradients(
@@ -94,7 +96,7 @@ def _products(rows: Float[Array, "K n"]) -> Float[Array, "K K"]:
 def combine(weights: Float[Array, " K"], gradients: PyTree) -> PyTree:
     """``Σ wᵢ gᵢ``: the leaves lose their leading axis."""
     size = check_tree("gradients", gradients, leading=True)
-    if jnp.shape(weights) != (size,) or not isinstance(weights, jax.Array | np.ndarray):
+    if jnp.shape(weights) != (size,) or not _is_array(weights):
         raise ValueError(f"weights: expected an array of {size} numbers, got {weights!r}")
     return jax.tree.map(lambda g: jnp.tensordot(weights.astype(g.dtype), g, axes=1), gradients)
 

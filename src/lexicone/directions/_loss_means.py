@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import as_floats, is_true, namespace
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, is_listing
 from lexicone.directions._checks import diagonal, safe_sqrt
 from lexicone.directions._find_direction import Direction, find_direction
 from lexicone.order import Order
@@ -65,7 +65,7 @@ class LossSettings(NamedTuple):
         options: dict[str, Any],
     ) -> "LossSettings":
         """A ValueError for what does not fit, before any work."""
-        if isinstance(order, str) or not isinstance(order, Order | Iterable):
+        if not isinstance(order, Order) and not is_listing(order):
             raise ValueError(f"order: expected an Order or a list of upper bounds, got {order!r}")
         order = order if isinstance(order, Order) else Order(order)
         check_range("smoothing", smoothing, 0.0, 1.0, below=True)

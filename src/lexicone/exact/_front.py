@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from lexicone._base.checks import check_function, check_range, check_whole, find_places
+from lexicone._base.checks import check_function, check_kind, check_range, check_whole, find_places
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._end_components import restrict_to_finite
@@ -94,6 +94,7 @@ def pareto(
     count = mdp.num_objectives
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
+    check_kind("policies", policies, ("stochastic", "deterministic"))
     check_whole(2, points=points)
     check_range("time_limit", time_limit, 0, above=True)
     deadline = time.monotonic() + time_limit

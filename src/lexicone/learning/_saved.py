@@ -21,7 +21,7 @@ from lexicone._base.checks import check_path, check_whole
 from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
 from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
-from lexicone.learning._learner import as_pytree
+from lexicone.learning._learner import as_pytree, check_learner
 from lexicone.learning._named_worlds import find_world
 from lexicone.learning._open_world import WorldFacts
 from lexicone.learning._problem import check_features, env_problem, model_problem
@@ -98,6 +98,8 @@ def load(
             "updates": facts["updates"],
             "every": facts["every"],
         }
+    if learner is not None:
+        check_learner(learner)
     shared["learner"] = _make_learner(saved) if learner is None else learner
     if "segments" in facts:
         return _load_segments(saved, shared, task, features, actions, rewards)

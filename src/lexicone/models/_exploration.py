@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lexicone._base.checks import check_flags, check_whole, is_number
+from lexicone._base.checks import check_flags, check_whole, is_listing, is_number
 from lexicone._base.progress import counting
 from lexicone.models._factors import find_factors
 from lexicone.models._mdp import MDP
@@ -184,7 +184,7 @@ def _actions_of(actions: Any) -> Any:
     """A function from a state to what can be done there."""
     if callable(actions):
         return actions
-    if isinstance(actions, str) or not isinstance(actions, Iterable):
+    if not is_listing(actions):
         raise ValueError(
             f"actions: expected a function of a state, or a list for all states, got {actions!r}"
         )
@@ -193,7 +193,7 @@ def _actions_of(actions: Any) -> Any:
 
 
 def _listed(actions: Any, state: Any) -> Iterable[Any]:
-    if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+    if not is_listing(actions):
         raise ValueError(
             f"actions({state!r}): expected a list of what can be done, got {actions!r}"
         )

@@ -27,7 +27,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", as_texts("rows", self.rows))
-        places = as_numbers("positions", self.positions, finite=True)
+        places = np.atleast_1d(as_numbers("positions", self.positions, finite=True))
         positions = places.clip(-2, 2**31 - 1).astype(np.int32)
         if (positions != places.clip(-2, 2**31 - 1)).any():
             raise ValueError("positions: expected whole numbers")

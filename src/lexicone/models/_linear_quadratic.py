@@ -8,14 +8,22 @@ are minus the expected totals: larger is better. All that counts of a policy are
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import as_texts, check_range, check_seed, check_whole, find_places
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import (
+    as_texts,
+    check_range,
+    check_seed,
+    check_whole,
+    find_places,
+    is_listing,
+)
 
 __all__ = ["LinearQuadratic", "solve_lyapunov"]
 
@@ -70,7 +78,7 @@ class LinearQuadratic:
         if inputs.shape[0] != n or inputs.shape[1] == 0:
             raise ValueError(f"B: expected {n} rows, one for each state, got shape {inputs.shape}")
         check_range("gamma", gamma, 0, 1, above=True, below=True)
-        if isinstance(costs, str) or not isinstance(costs, Iterable):
+        if not is_listing(costs):
             raise ValueError(f"costs: expected a list of matrices, got {costs!r}")
         width = n + inputs.shape[1]
         tables = [_semidefinite(f"costs[{k}]", cost, width) for k, cost in enumerate(costs)]
@@ -207,10 +215,7 @@ def _root(matrix: np.ndarray) -> np.ndarray:
 
 
 def _matrix(name: str, data: Any) -> np.ndarray:
-    try:
-        matrix = np.array(data, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a matrix of numbers, got {data!r}") from None
+    matrix = as_numbers(name, data).copy()
     if matrix.ndim != 2:
         raise ValueError(f"{name}: expected a matrix, got shape {matrix.shape}")
     if not np.isfinite(matrix).all():

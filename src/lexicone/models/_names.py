@@ -1,9 +1,9 @@
 """Names of states, actions and objectives."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from lexicone._base.checks import as_texts
+from lexicone._base.checks import as_texts, is_listing
 
 __all__ = ["as_names", "check_names"]
 
@@ -24,7 +24,7 @@ def as_names(
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:
     """Numbers may be names too."""
-    return as_texts(name, map(str, given) if isinstance(given, Iterable) else given)
+    return as_texts(name, map(str, given) if is_listing(given) else given)
 
 
 def check_names(model: Any, sizes: tuple[int, ...], objectives: tuple[int, ...]) -> None:

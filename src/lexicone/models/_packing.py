@@ -5,7 +5,7 @@ A table lists for each state s and action a the B possible successors: ``next_st
 probability 0.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from scipy import sparse
 
 from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import is_listing
 from lexicone.models._arrays import read_only
 
 __all__ = ["Dense", "Sparse", "pack_dense", "pack_sparse", "unpack_dense", "unpack_sparse"]
@@ -75,7 +76,7 @@ def pack_sparse(
     ``reward[k][a]``, a sparse ``[S,S]`` matrix per objective and action. Empty rows in terminal
     states become loops.
     """
-    if sparse.issparse(transition) or not isinstance(transition, Iterable):
+    if sparse.issparse(transition) or not is_listing(transition):
         raise ValueError(f"transition: expected one sparse matrix per action, got {transition!r}")
     matrices = [_as_sparse(f"transition[{a}]", matrix) for a, matrix in enumerate(transition)]
     actions = len(matrices)

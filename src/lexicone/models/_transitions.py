@@ -5,7 +5,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from lexicone._base.checks import check_path
+from lexicone._base.checks import check_path, is_listing
 from lexicone.models._exploration import RowCollector, as_distribution, as_reward
 from lexicone.models._mdp import MDP
 
@@ -69,11 +69,11 @@ def _read(rows: Any) -> tuple[tuple[str, ...] | None, Iterator[Sequence[Any]]]:
     columns = getattr(rows, "columns", None)
     if columns is not None and hasattr(rows, "itertuples"):
         return _with_heading([str(c) for c in columns], rows.itertuples(index=False, name=None))
-    if not isinstance(rows, Iterable):
+    if not is_listing(rows):
         raise ValueError(
             f"rows: expected tuples, a data frame or the path of a CSV file, got {rows!r}"
         )
-    return None, (tuple(row) if isinstance(row, Iterable) else (row,) for row in rows)
+    return None, (tuple(row) if is_listing(row) else (row,) for row in rows)
 
 
 def _with_heading(

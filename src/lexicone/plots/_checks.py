@@ -1,12 +1,12 @@
 """What figures ask of their arguments, before anything is drawn: models, policies on them, curves, titles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from lexicone._base.arrays import as_numbers
-from lexicone._base.checks import as_texts, check_index, check_mapping, check_text
+from lexicone._base.checks import as_texts, check_index, check_mapping, check_text, is_listing
 from lexicone.models._mdp import MDP, check_model
 
 __all__ = [
@@ -47,7 +47,7 @@ def as_visits(mdp: MDP, trajectory: Any, name: str = "trajectory") -> list[int]:
     """States, one after the other; none where they are not given."""
     if trajectory is None:
         return []
-    if isinstance(trajectory, str | bytes) or not isinstance(trajectory, Iterable):
+    if not is_listing(trajectory):
         raise ValueError(f"{name}: expected numbers of states, got {trajectory!r}")
     states = list(trajectory)
     for i, state in enumerate(states):

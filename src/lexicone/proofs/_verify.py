@@ -80,7 +80,7 @@ def verify(
         raise ValueError(f"solution: expected one of solve, got {solution!r}")
     check_model(mdp, solution.gamma)
     check_flags(exact=exact)
-    check_range("tolerance", tolerance, 0, above=True)
+    check_range("tolerance", tolerance, 0, 1, above=True)
     claims = _shapes(mdp, solution)
     if not claims:
         try:

@@ -4,14 +4,14 @@ Each part is a small frozen object: its methods are the equations, its flags say
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, SupportsFloat
 
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
-from lexicone._base.checks import check_range
+from lexicone._base.checks import check_range, is_listing
 from lexicone.qlearning._best_actions import best_allowed, largest_allowed
 
 __all__ = [
@@ -237,13 +237,9 @@ def _number(name: str, value: Any) -> float:
 
 
 def _numbers(name: str, values: Any) -> float | tuple[float, ...]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable) or _is_scalar(values):
+    if not is_listing(values):
         return _number(name, values)
     return tuple(_number(name, value) for value in values)
-
-
-def _is_scalar(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0
 
 
 def _as_tuple(values: float | tuple[float, ...]) -> tuple[float, ...]:

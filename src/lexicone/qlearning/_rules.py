@@ -12,7 +12,7 @@ All functions take NumPy or JAX arrays with any leading axes, so that `tlq_itera
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import namespace
-from lexicone._base.checks import check_kind, check_range, check_type, check_whole
+from lexicone._base.checks import check_kind, check_range, check_type, check_whole, is_listing
 from lexicone.order import Order
 from lexicone.qlearning._best_actions import best_allowed, largest_allowed, tolerance_around
 from lexicone.qlearning._parts import (
@@ -172,7 +172,7 @@ class Rule:
 
 
 def _as_actions(given: Any) -> tuple[int, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not is_listing(given):
         raise ValueError(f"action_order: expected numbers of actions, got {given!r}")
     actions = tuple(given)
     for action in actions:

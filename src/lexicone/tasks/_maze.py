@@ -13,12 +13,12 @@ is named ``(x,y)``.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from lexicone._base.checks import check_range, is_number
+from lexicone._base.checks import check_range, is_listing, is_number
 from lexicone.models._mdp import MDP, Layout
 from lexicone.tasks._moves import ACTIONS, moves_on, with_slip
 
@@ -245,7 +245,7 @@ def _named_objectives(
             )
         objectives = _PRESETS[objectives]
     if not isinstance(objectives, Mapping):
-        if isinstance(objectives, bytes) or not isinstance(objectives, Iterable):
+        if not is_listing(objectives):
             raise ValueError(f"objectives: expected a list or a mapping, got {objectives!r}")
         objectives = tuple(objectives)
         names = [

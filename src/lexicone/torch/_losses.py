@@ -7,7 +7,7 @@ from torch import Tensor
 from torchjd.autogram import Engine
 from torchjd.autojac import backward, jac, jac_to_grad
 
-from lexicone._base.checks import check_type
+from lexicone._base.checks import check_type, is_listing
 from lexicone.torch._weighting import OrderedAggregator, OrderedWeighting, stack_losses
 
 __all__ = ["gram", "ordered_backward", "ordered_loss"]
@@ -66,7 +66,7 @@ def _differentiable(
 ) -> tuple[Tensor, list[Tensor]]:
     losses = stack_losses(losses)
     given = [] if parameters is None else parameters
-    if isinstance(given, Tensor) or not isinstance(given, Iterable):
+    if isinstance(given, Tensor) or not is_listing(given):
         raise ValueError(f"parameters: expected a list of tensors, got {parameters!r}")
     given = list(given)
     for parameter in given:
