@@ -1,8 +1,8 @@
 """Random small models and orders whose answers are known otherwise: by a linear program, or by trying all policies.
 
 The program is on occupancy measures: ``x[s,a] ≥ 0`` with ``Σ_a x[s,a] = initial[s] + γ·Σ x[s′,a′]·p(s|s′,a′)``.
-Objectives are maximised one after the other, each cut at its threshold, with what was reached as a floor. Without a discount one
-may also stop for good wherever staying for ever pays nothing of the objectives so far.
+Objectives are maximised one after the other, each cut at its threshold, with what was reached as a floor. Without a
+discount one may also stop for good wherever staying for ever pays nothing of the objectives so far.
 """
 
 import itertools
@@ -125,13 +125,14 @@ def resting(problem: Problem, objectives: list[int]) -> np.ndarray:
         inside = smaller
 
 
-def check_solution(problem: Problem) -> str:
-    """What is wrong with the answer of `solve`; nothing if it is right.
+def check_solution(problem: Problem, found: Any = None) -> str:
+    """What is wrong with the answer of `solve`, or with another one; nothing if it is right.
 
     Its key must be within the tolerance of the program's, stage by stage: no less than with the program's own floors,
     and no more than with the floors that it has itself.
     """
-    found = lx.solve(problem.mdp, problem.thresholds, gamma=problem.gamma)
+    if found is None:
+        found = lx.solve(problem.mdp, problem.thresholds, gamma=problem.gamma)
     limits = [*problem.thresholds, np.inf]
     ours: dict[int, float] = {}
     theirs: dict[int, float] = {}

@@ -5,7 +5,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +33,12 @@ class Outcome(NamedTuple):
 
 
 def draw_call(seed: int, number: int) -> tuple[Call, np.random.Generator]:
-    """Case ``number`` of a run: the same for the same seed."""
+    """Case ``number`` of a run: the same for the same seed. The first ones go through all calls of the registry."""
     calls = registry()
-    weights = np.array([call.weight for call in calls])
     rng = np.random.default_rng([seed, number])
+    if number < len(calls):
+        return calls[number], rng
+    weights = np.array([call.weight for call in calls])
     return calls[rng.choice(len(calls), p=weights / weights.sum())], rng
 
 
@@ -100,7 +102,5 @@ def _quiet() -> Iterator[None]:
     """No warnings, and nothing printed."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), open(os.devnull, "w") as nowhere:
         warnings.simplefilter("ignore")
-        import contextlib
-
-        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        with redirect_stdout(nowhere), redirect_stderr(nowhere):
             yield

@@ -1,0 +1,94 @@
+"""Wild calls of every public callable end with a result or with a ValueError that names an argument.
+
+``python -m tests.fuzz --cases 100000`` makes many more; `results.json` has the counts of its last run.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.outcomes import (
+    ESCAPED,
+    FINE,
+    OWN,
+    REFUSED,
+    RETURNED,
+    SIGNATURE,
+    UNNAMED,
+    Outcome,
+    judge,
+)
+from tests.fuzz.public import public_callables
+from tests.fuzz.runs import run_cases
+
+STORED = Path(__file__).with_name("results.json")
+CASES = 700  # the first of them go through the whole registry
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    return run_cases(0, range(CASES))
+
+
+@pytest.mark.slow
+def test_wild_calls_are_refused_by_name(outcomes):
+    assert [outcome for outcome in outcomes if outcome.kind not in FINE] == []
+    assert len(outcomes) == CASES
+    assert sum(outcome.kind == REFUSED for outcome in outcomes) > CASES / 2
+
+
+@pytest.mark.slow
+def test_every_public_callable_is_called(outcomes):
+    """A new name needs a valid call in `tests/fuzz/calls_….py`, from which wild ones are made."""
+    assert {outcome.name for outcome in outcomes} == set(public_callables())
+
+
+def test_the_stored_run_found_nothing():
+    stored = json.loads(STORED.read_text())
+    assert stored["cases"] >= 100_000
+    assert set(stored["outcomes"]) <= set(FINE)
+    assert set(stored["callables"]) == set(public_callables())
+
+
+def takes(size, names=()):
+    """What refusals are judged against."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("size: must be positive, got 0"), REFUSED),
+        (ValueError("names[2]: expected text"), REFUSED),
+        (ValueError("size, names: do not fit each other"), REFUSED),
+        (FileNotFoundError("size: there is no file 'a'"), REFUSED),
+        (ValueError("reward[0,1] (state 0): is nan"), UNNAMED),
+        (ValueError("sizes: must be positive"), UNNAMED),
+        (ValueError("size must be positive"), UNNAMED),
+        (TypeError("size: must be a number"), ESCAPED),
+        (KeyError("size"), ESCAPED),
+        (IndexError("size: out of range"), ESCAPED),
+    ],
+)
+def test_only_errors_with_a_name_are_refusals(error, kind):
+    def refuse(size, names=()):
+        exec("raise error", {"error": error})
+
+    with pytest.raises(type(error)) as caught:
+        refuse(1)
+    assert judge(caught.value, takes, ()) == kind
+    assert {RETURNED, SIGNATURE, OWN, REFUSED} == set(FINE)
+
+
+def test_fields_of_what_is_handed_over_are_names_too():
+    try:
+        raise ValueError("reward[0,1] (state 0): is nan")
+    except ValueError as error:
+        assert judge(error, takes, ("reward",)) == REFUSED
+        assert judge(error, takes, ("rewards",)) == UNNAMED
+
+
+def test_python_itself_refuses_unknown_names():
+    with pytest.raises(TypeError) as caught:
+        takes(1, sizes=2)  # pyright: ignore[reportCallIssue]
+    assert judge(caught.value, takes, ()) == SIGNATURE
