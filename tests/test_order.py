@@ -169,7 +169,7 @@ def test_names_and_labels():
         (lambda: make_order([1.0], names=["a"]), "names: 1 thresholds make 2 objectives"),
         (lambda: make_order([1.0], names=["a", "a"]), "names: must differ"),
         (lambda: make_order([1.0]).key([1.0, 2.0, 3.0]), "values: the last axis must have 2"),
-        (lambda: make_order([1.0]).better([math.nan, 2.0], [0, 0]), "values: contains NaN"),
+        (lambda: make_order([1.0]).better([math.nan, 2.0], [0, 0]), "first: contains NaN"),
         (lambda: make_order([1.0]).key(["a", "b"]), "values: expected real numbers"),
         (lambda: make_order([1.0]).argmax(np.zeros((0, 2))), "rows: need at least one row"),
     ],

@@ -25,10 +25,14 @@ def main() -> int:
     numbers = range(given.first, given.first + given.cases)
     with Progress() as progress:
         task = progress.add_task("wild calls", total=given.cases)
-        outcomes = run_cases(given.seed, numbers, lambda number: progress.advance(task))
+
+        def show(number: int, outcome: Outcome) -> None:
+            progress.advance(task)
+            if outcome.kind not in FINE:
+                progress.console.print(number, *outcome, sep=" | ", markup=False, soft_wrap=True)
+
+        outcomes = run_cases(given.seed, numbers, show)
     findings = [outcome for outcome in outcomes if outcome.kind not in FINE]
-    for finding in findings:
-        print(*finding, sep=" | ")
     counts = count(outcomes)
     print(json.dumps(counts["outcomes"]))
     if given.out:

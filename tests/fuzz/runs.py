@@ -17,8 +17,10 @@ SECONDS = 20.0  # a call may take this long, compilation included
 _RECYCLE = 4000  # cases of one process: compiled programs pile up
 
 
-def run_cases(seed: int, numbers: range, each: Callable[[int], object] = int) -> list[Outcome]:
-    """All outcomes; ``each`` is told the number of every case that is done."""
+def run_cases(
+    seed: int, numbers: range, each: Callable[[int, Outcome], object] = lambda number, outcome: None
+) -> list[Outcome]:
+    """All outcomes; ``each`` is told of every case that is done, with its number."""
     outcomes: list[Outcome] = []
     place = numbers.start
     while place < numbers.stop:
@@ -27,7 +29,7 @@ def run_cases(seed: int, numbers: range, each: Callable[[int], object] = int) ->
             for number, outcome in _one_process(seed, place, stop, folder):
                 outcomes.append(outcome)
                 place = number + 1
-                each(number)
+                each(number, outcome)
     return outcomes
 
 

@@ -81,11 +81,10 @@ def test_only_errors_with_a_name_are_refusals(error, kind):
 
 
 def test_fields_of_what_is_handed_over_are_names_too():
-    try:
+    with pytest.raises(ValueError, match="reward") as caught:
         raise ValueError("reward[0,1] (state 0): is nan")
-    except ValueError as error:
-        assert judge(error, takes, ("reward",)) == REFUSED
-        assert judge(error, takes, ("rewards",)) == UNNAMED
+    assert judge(caught.value, takes, ("reward",)) == REFUSED
+    assert judge(caught.value, takes, ("rewards",)) == UNNAMED
 
 
 def test_python_itself_refuses_unknown_names():

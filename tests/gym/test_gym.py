@@ -90,7 +90,9 @@ def test_frequencies_of_the_table():
 def test_begin_in_a_given_state():
     env = MDPEnv(maze("small"))
     assert env.reset(options={"state": 4})[0] == 4
-    with pytest.raises(ValueError, match=r"^options\['state'\]: there is no state 99"):
+    with pytest.raises(
+        ValueError, match=r"^options\['state'\]: expected a whole number from 0 to 8, got 99"
+    ):
         env.reset(options={"state": 99})
 
 

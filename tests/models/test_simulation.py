@@ -341,7 +341,7 @@ def test_bad_arguments(options, message):
     [
         (np.zeros((0, 2)), r"^returns: expected shape \[episodes, 2\]"),
         (np.zeros(2), r"^returns: expected shape"),
-        (np.zeros((3, 3)), r"^values: the last axis must have 2 objectives"),
+        (np.zeros((3, 3)), r"^returns: expected shape \[episodes, 2\], got"),
     ],
 )
 def test_bad_returns(returns, message):

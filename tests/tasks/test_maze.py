@@ -150,7 +150,7 @@ def test_a_bad_drawing_is_named_by_row_and_column(drawing, message):
         ({"objectives": ["time", "time"]}, r"^objectives: .*not all different"),
         ({"slip": 1.5}, r"^slip: must be a probability"),
         ({"slip": "a"}, r"^slip: must be a probability, got a"),
-        ({"low_penalty": np.nan}, r"^reward\[.*is nan"),
+        ({"low_penalty": np.nan}, r"^low_penalty: must be .*, got nan"),
     ],
 )
 def test_bad_options_of_a_maze(options, message, monkeypatch):

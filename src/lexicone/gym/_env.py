@@ -27,7 +27,6 @@ from lexicone._base.checks import (
     check_range,
     check_text,
     check_type,
-    check_whole,
 )
 from lexicone._base.memory import check_memory
 from lexicone.gym._render import draw_picture, draw_text
@@ -135,7 +134,7 @@ class MDPVectorEnv(VectorEnv):
         render_mode: str | None = None,
     ) -> None:
         check_model(mdp)
-        check_whole(num_envs=num_envs)
+        check_range("num_envs", num_envs, 1, whole=True)
         check_memory("num_envs", 100 * num_envs, f"{num_envs} copies")
         _check_options(max_steps, render_mode, self.metadata["render_modes"])
         self.mdp = mdp
@@ -270,7 +269,7 @@ def register_tasks() -> None:
 
 def _check_options(max_steps: int | None, render_mode: str | None, modes: Sequence[str]) -> None:
     if max_steps is not None:
-        check_whole(max_steps=max_steps)
+        check_range("max_steps", max_steps, 1, whole=True)
     if render_mode is not None:
         check_kind("render_mode", render_mode, modes)
 

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import sparse
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_range
 from lexicone.models._chain import Chain, factorises_well
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import strong_components
@@ -41,7 +41,7 @@ def evaluate(
     """
     if horizon is not None:
         check_model(mdp, gamma)
-        check_whole(horizon=horizon)
+        check_range("horizon", horizon, 1, whole=True)
         chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
         left = np.zeros_like(reward)
         for _ in range(horizon):

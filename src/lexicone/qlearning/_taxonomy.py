@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import check_gamma, check_whole
+from lexicone._base.checks import check_gamma, check_range
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import steps_from
@@ -85,7 +85,7 @@ def classify(
     check_gamma(gamma, above=True)
     mdp, order = match_order(mdp, order, gamma=gamma)
     if horizon is not None:
-        check_whole(horizon=horizon)
+        check_range("horizon", horizon, 1, whole=True)
     endless, ending = _extremes(mdp, gamma, horizon or _horizon(mdp, gamma))
     room = 1e-12 * np.maximum(1.0, np.where(np.isfinite(endless), np.abs(endless), 0.0))
     endpoint = _pays_only_at_the_end(mdp)
