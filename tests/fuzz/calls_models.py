@@ -139,7 +139,7 @@ def _values() -> list[Call]:
     returns = np.arange(8.0).reshape(4, 2)
     shares = {"returns": returns, "order": lx.Order({"a": 1.0, "b": None}), "names": ("b", "a")}
     return [
-        call("lexicone.models.evaluate", lx.evaluate, {**given, "gamma": 0.9}),
+        call("lexicone.models.evaluate", lx.evaluate, {**given, "gamma": 0.9}, long=("horizon",)),
         call("lexicone.models.evaluate", lx.evaluate, {**given, "horizon": 5}, long=("horizon",)),
         call("lexicone.models.state_values", lx.state_values, {**given, "gamma": 0.5}),
         call(

@@ -276,7 +276,7 @@ def _qlearning() -> list[Call]:
             {**given, "rule": rule, "initial": [0.0, 1.0], "max_sweeps": 50, "tolerance": 1e-9},
             **words,
         ),
-        call(f"{of}.classify", q.classify, given, **words),
+        call(f"{of}.classify", q.classify, given, **words, long=("horizon",)),
         call(f"{of}.predict", q.predict, {**given, "horizon": 9}, **words, long=("horizon",)),
         call(f"{of}.preset", q.preset, changed, words=("ties", "accept", "rule", "action_order")),
         call(f"{of}.Rule", q.Rule, parts),

@@ -51,14 +51,17 @@ def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tupl
         env={**os.environ, **own},
     )
     assert process.stdout is not None
-    place, patience = start, 120.0  # the first has to import everything
+    place, patience, began = start, 120.0, 0.0  # the first has to import everything
     try:
         while place < stop:
             ready, _, _ = select.select([process.stdout], [], [], patience)
             line = process.stdout.readline() if ready else b""
             if line:
                 yield place, Outcome(*json.loads(line))
-                place, patience = place + 1, SECONDS
+                place, patience, began = place + 1, SECONDS, _seconds_of(process.pid)
+                continue
+            if not ready and _seconds_of(process.pid) - began < SECONDS / 2 and patience < 600:
+                patience *= 2  # the machine is busy with other things
                 continue
             name = draw_call(seed, place)[0].name
             yield place, Outcome(name, CRASHED if ready else SLOW, f"case {place} of seed {seed}")
@@ -67,6 +70,12 @@ def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tupl
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def _seconds_of(process: int) -> float:
+    """The time that a processor has spent on it."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def limit_memory() -> None:

@@ -96,7 +96,7 @@ def _products(rows: Float[Array, "K n"]) -> Float[Array, "K K"]:
 def combine(weights: Float[Array, " K"], gradients: PyTree) -> PyTree:
     """``Σ wᵢ gᵢ``: the leaves lose their leading axis."""
     size = check_tree("gradients", gradients, leading=True)
-    if jnp.shape(weights) != (size,) or not _is_array(weights):
+    if not _is_array(weights) or weights.shape != (size,):
         raise ValueError(f"weights: expected an array of {size} numbers, got {weights!r}")
     return jax.tree.map(lambda g: jnp.tensordot(weights.astype(g.dtype), g, axes=1), gradients)
 

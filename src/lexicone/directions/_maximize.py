@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Float, PyTree
 
-from lexicone._base.checks import check_kind, check_range
+from lexicone._base.checks import check_flags, check_kind, check_range
 from lexicone._base.progress import progress_bars
 from lexicone.directions._ascent import (
     AscentParameters,
@@ -118,6 +118,9 @@ def maximize(
     order = as_order(order)
     x = _check_start(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
+    check_flags(active_constraints=active_constraints, progress=progress)
+    if record_path is not None:
+        check_flags(record_path=record_path)
     check_kind("step", step, get_args(StepRule))
     check_kind("method", method, get_args(DirectionMethod))
     if optimizer is not None and (step == "safe" or step_size is not None):
@@ -142,7 +145,7 @@ def maximize(
         raise ValueError(f"buffer: must be finite, got {buffer}")
     start = _check_function(fun, x, size)
 
-    settings = AscentSettings(fun, method, active_constraints, step, optimizer or _PLAIN)
+    settings = AscentSettings(fun, method, bool(active_constraints), step, optimizer or _PLAIN)
     scale = step_size if optimizer is None else 1.0
     parameters = AscentParameters(
         jnp.asarray(order.thresholds, dtype),
@@ -161,8 +164,10 @@ def maximize(
 
 def _number(name: str, value: Any) -> float:
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: expected a number, got {value!r}") from None
 
 

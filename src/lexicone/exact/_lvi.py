@@ -43,6 +43,7 @@ def lvi(mdp: MDP, slacks: OrderLike, *, gamma: float) -> SlackPolicy:
     Every objective is solved by policy iteration; ties go to the policy of the objective before.
     """
     check_model(mdp, gamma)
+    gamma = float(gamma)
     mdp, order = match_order(mdp, slacks, gamma=gamma, name="slacks")
     count, given = mdp.num_objectives, np.array(order.thresholds)
     if not (given >= 0).all():

@@ -206,7 +206,8 @@ def _linear_quadratic(
     given: dict[str, tuple[Any, Any]],
 ) -> LinearQuadraticSolution:
     for name, (value, default) in given.items():
-        if value is not default and value != default:
+        plain = isinstance(value, str | float | int | np.generic)
+        if value is not default and not (plain and value == default):
             raise ValueError(f"{name}: does not go with a LinearQuadratic model")
     check_kind("method", method, ("auto", *get_args(LinearQuadraticMethod)))
     check_range("tolerance", tolerance, 0, above=True)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_flags, check_whole
 from lexicone._base.files import check_writable
 from lexicone.learning._defaults import EPISODES, SEEDS, STEPS
 
@@ -53,6 +53,7 @@ def make_plan(
 ) -> Plan:
     """What these options of `train` mean for updates from a ``batch`` of episodes, or from ``steps_each`` steps."""
     check_whole(seeds=seeds)
+    check_flags(progress=progress, resume=resume)
     if sum(given is not None for given in (updates, episodes, steps)) > 1:
         raise ValueError("updates, episodes, steps: give one of them")
     if batch is None and episodes is not None:

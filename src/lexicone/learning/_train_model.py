@@ -29,8 +29,11 @@ def check_variants(
     task: MDP, variants: Sequence[tuple[OrderLike, Learner]]
 ) -> tuple[MDP, list[tuple[Order, Learner]]]:
     """Orders and learners that fit the task, and that one program serves; the task in the orders' sequence."""
-    if not variants:
-        raise ValueError("variants: need at least one")
+    pairs = isinstance(variants, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in variants
+    )
+    if not pairs or not variants:
+        raise ValueError("variants: need at least one, each an order and a learner")
     task, first = match_order(task, variants[0][0])
     checked = []
     for order, learner in variants:

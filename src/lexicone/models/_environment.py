@@ -109,6 +109,8 @@ def step(env: Environment, episode: EpisodeState, action: Any, key: Any, max_ste
     for name, number in (("action", action), ("max_steps", max_steps)):
         if not is_number(number) or jnp.result_type(number).kind not in "iu":
             raise ValueError(f"{name}: must be a whole number, got {number!r}")
+        if isinstance(number, int) and not 0 <= number < 2**31:
+            raise ValueError(f"{name}: must be at least 0 and below 2³¹, got {number}")
     draw = jax.random.uniform(key, dtype=env.cumulative.dtype)
     return transition(env, episode, action, draw, max_steps)
 

@@ -170,7 +170,7 @@ class LinearQuadratic:
         check_whole(episodes=episodes)
         check_seed(seed)
         gain, noise = self._policy(gain, noise)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(int(seed))
         roots = [_root(a) for a in (self.initial, self.noise, noise)]
         x = rng.normal(size=(episodes, self.num_states)) @ roots[0].T
         running = np.arange(episodes)

@@ -23,6 +23,7 @@ from lexicone._base.checks import (
     check_whole,
     find_places,
 )
+from lexicone._base.memory import check_memory
 from lexicone.models._arrays import read_only, scale_to_one
 from lexicone.models._available import (
     all_available,
@@ -139,6 +140,7 @@ class MDP(Dynamics):
         if num_actions is not None:
             check_whole(most, num_actions=num_actions)
             most = int(num_actions)
+            check_memory("num_actions", rows.num_states * most, f"a table of {most} actions")
         most = max(most, len(names["action_names"] or ()))
         mask = np.zeros((rows.num_states, most), dtype=bool)
         mask[rows.state, rows.action] = True

@@ -14,6 +14,7 @@ from typing import SupportsFloat
 import numpy as np
 from jaxtyping import Float, Int
 
+from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_range
 from lexicone.models._evaluation import evaluate
 from lexicone.models._matching import match_order
@@ -139,9 +140,7 @@ def tlq_iterate(
 def start_table(mdp: MDP, initial: SupportsFloat | Sequence[float]) -> Float[np.ndarray, "S A K"]:
     """The first table, from a number, ``[K]`` or ``[S,A,K]``. Terminal states have the value 0."""
     shape = (mdp.num_states, mdp.num_actions, mdp.num_objectives)
-    given = np.asarray(initial)
-    if given.dtype.kind not in "fiub" or not np.isfinite(given).all():
-        raise ValueError("initial: expected finite numbers")
+    given = as_numbers("initial", initial, finite=True)
     if given.shape not in ((), shape[2:], shape):
         raise ValueError(
             f"initial: expected a number, {shape[2]} of them, or shape {shape}, got {given.shape}"

@@ -40,6 +40,7 @@ def fruit_tree(
     """
     check_whole(depth=depth)
     check_whole(num_objectives=num_objectives)
+    depth, num_objectives = int(depth), int(num_objectives)
     width = num_objectives if fruits is None else 1
     check_memory("depth", 32.0 * 2.0 ** min(int(depth), 99) * width, f"a tree of depth {depth}")
     names: tuple[str, ...] | None = None
@@ -47,7 +48,7 @@ def fruit_tree(
         leaves = as_numbers("fruits", fruits, finite=True)
     elif seed is not None:
         check_seed(seed)
-        leaves = np.abs(np.random.default_rng(seed).normal(size=(2**depth, num_objectives)))
+        leaves = np.abs(np.random.default_rng(int(seed)).normal(size=(2**depth, num_objectives)))
         leaves *= 10 / np.linalg.norm(leaves, axis=1, keepdims=True)
     else:
         leaves, names = read_fruits(depth), _NUTRIENTS

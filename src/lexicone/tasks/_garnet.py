@@ -37,6 +37,7 @@ def garnet(
         "num_objectives": num_objectives,
     }
     check_whole(**sizes)
+    num_states, num_actions, num_successors, num_objectives = map(int, sizes.values())
     check_seed(seed)
     needed = 8 * num_states * num_actions * num_successors * (num_objectives + 3)
     largest = max(sizes, key=sizes.__getitem__)
@@ -46,7 +47,7 @@ def garnet(
             f"num_successors: {num_states} states have no {num_successors} different successors"
         )
     check_range("terminal_states", terminal_states, 0, num_states, below=True, whole=True)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(int(seed))
     rows = num_states * num_actions
     next_state = _distinct(rng, rows, num_successors, num_states)
     cuts = np.sort(rng.random((rows, num_successors - 1)), axis=1)

@@ -36,6 +36,7 @@ def grid(
     """
     columns = rows if columns is None else columns
     check_whole(rows=rows, columns=columns, num_objectives=num_objectives)
+    rows, columns, num_objectives = int(rows), int(columns), int(num_objectives)
     check_seed(seed)
     check_range("slip", slip, 0, 1)
     if rows * columns < 2:
@@ -45,7 +46,7 @@ def grid(
     needed = 8 * rows * columns * 12 * (num_objectives + 3)
     check_memory(max(sizes, key=sizes.__getitem__), needed, "a grid of this size")
     total = rows * columns
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(int(seed))
     hazard = rng.random((total, num_objectives - 1))
     hazard *= rng.random(hazard.shape) < density
     hazard[[0, -1]] = 0.0

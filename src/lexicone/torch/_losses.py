@@ -71,7 +71,7 @@ def _differentiable(
     given = list(given)
     for parameter in given:
         check_type("parameters", parameter, Tensor, "tensors")
-    inputs = [p for p in given if p.requires_grad]
+    inputs = list({id(p): p for p in given if p.requires_grad}.values())  # each once
     if parameters is not None and not inputs:
         raise ValueError("parameters: none of them needs a gradient, so there is nothing to train")
     if not losses.requires_grad:
