@@ -121,7 +121,7 @@ def resting(problem: Problem, objectives: list[int]) -> np.ndarray:
         closed = free & ~(problem.transition[:, :, ~inside] > 0).any(axis=2)
         smaller = inside & closed.any(axis=1)
         if (smaller == inside).all():
-            return inside
+            return np.asarray(inside)
         inside = smaller
 
 

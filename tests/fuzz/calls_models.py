@@ -94,7 +94,13 @@ def _models() -> list[Call]:
             {"rows": small.rows, **frozen, "num_actions": 2},
             **model,
         ),
-        call("lexicone.models.MDP.from_function", lx.MDP.from_function, explored, **model),
+        call(
+            "lexicone.models.MDP.from_function",
+            lx.MDP.from_function,
+            explored,
+            **model,
+            long=("max_states",),
+        ),
         call(
             "lexicone.models.MDP.from_transitions",
             lx.MDP.from_transitions,

@@ -161,10 +161,9 @@ def twist(value: Any, rng: np.random.Generator) -> Any:
 
 def _is_jax(value: Any) -> bool:
     import jax
+    import jax.numpy as jnp
 
-    return isinstance(value, jax.Array) and not jax.dtypes.issubdtype(
-        value.dtype, jax.dtypes.prng_key
-    )
+    return isinstance(value, jax.Array) and not jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
 def _other_order(order: lx.Order, one: Callable[..., Any]) -> Any:

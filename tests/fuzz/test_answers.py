@@ -63,6 +63,7 @@ def test_the_program_agrees_with_all_policies_where_chance_does_not_help():
         sizes = problem.transition.shape
         if problem.gamma < 1 and sizes[1] ** sizes[0] < 100:
             best, _ = best_total(problem, 0, {})
+            assert best is not None
             values = np.array(all_values(problem))[:, 0]
             np.testing.assert_allclose(best, values.max(), atol=1e-7)
             compared += 1

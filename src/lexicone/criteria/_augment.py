@@ -18,13 +18,12 @@ one episode. Among episodes of a deterministic model that is the thresholded ord
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from lexicone._base.checks import check_kind, check_range, check_whole, is_listing
+from lexicone._base.checks import check_kind, check_range, check_whole, is_listing, is_number
 from lexicone.criteria._augment_rewards import (
     BudgetRewards,
     MissPenalty,
@@ -262,11 +261,9 @@ def _names(mdp: MDP, table: BudgetTable, thresholds: dict[int, float]) -> tuple[
     return tuple(names)
 
 
-def _multipliers(multiplier: float | Sequence[float], count: int) -> tuple[float, ...]:
+def _multipliers(multiplier: Any, count: int) -> tuple[float, ...]:
     several = tuple(multiplier) if is_listing(multiplier) else (multiplier,) * count
-    if len(several) != count or not all(
-        isinstance(m, Real) and 0 < float(m) < math.inf for m in several
-    ):
+    if len(several) != count or not all(is_number(m) and 0 < float(m) < math.inf for m in several):
         raise ValueError(
             f"multiplier: expected a positive number or {count} of them, got {multiplier!r}"
         )

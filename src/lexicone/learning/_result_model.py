@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -126,7 +126,7 @@ class Trained(TrainingResult):
         solution's own values have no such end; where its policy takes longer than that, even that policy has a gap.
         """
         if gamma is None:
-            gamma = getattr(exact, "gamma", 1.0)
+            gamma = cast(float, getattr(exact, "gamma", 1.0))
         given = getattr(exact, "values", exact)
         best = as_numbers("exact", given, (len(self.order),))
         if isinstance(theirs := getattr(exact, "order", None), Order) and len(theirs) == len(best):

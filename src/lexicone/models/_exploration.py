@@ -4,7 +4,7 @@ States are explored breadth first from the starts and numbered as they are met. 
 episode ends. States that are tuples of numbers are remembered as such: their *factors*.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ class RowCollector:
         self._own.clear()
         self._offsets.append(len(self._taken))
 
-    def model(self, begin: Mapping[Any, float], objective_names: tuple[str, ...] | None) -> MDP:
+    def model(self, begin: Mapping[Any, float], objective_names: Sequence[str] | None) -> MDP:
         """The model of all rows."""
         sizes = {len(reward) for reward in self._reward}
         if not sizes:

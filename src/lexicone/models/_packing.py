@@ -168,7 +168,7 @@ def _as_sparse(name: str, matrix: Any) -> sparse.csr_array:
         matrix = as_numbers(name, matrix, (None, None))
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
         raise ValueError(f"{name}: expected a matrix of numbers, got {matrix!r}")
-    return sparse.csr_array(matrix).astype(float)
+    return sparse.csr_array(sparse.csr_array(matrix).astype(float))
 
 
 def _rewards_of_moves(name: str, row: Any, parts: Sequence[Any], states: int) -> np.ndarray:
