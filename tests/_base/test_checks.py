@@ -1,11 +1,27 @@
 import math
 import re
+from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lexicone._base.checks import check_kind, check_range, check_seed, check_whole
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import (
+    as_texts,
+    check_flags,
+    check_function,
+    check_index,
+    check_kind,
+    check_mapping,
+    check_range,
+    check_seed,
+    check_text,
+    check_type,
+    check_whole,
+    is_listing,
+    is_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +90,57 @@ def test_kinds_and_whole_numbers():
         check_whole(steps=1, seeds=0.5)
     with pytest.raises(ValueError, match=r"^seeds: must be a whole number .* got True$"):
         check_whole(seeds=True)
+
+
+def test_what_arrays_cannot_hold_is_no_number():
+    assert is_number(2**64)
+    assert not is_number(10**400)
+    assert not is_number(Fraction(1, 2))
+    with pytest.raises(ValueError, match=r"^size: must be a whole number"):
+        check_whole(size=10**400)
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        (lambda: check_index("state", 3, 3), "expected a whole number from 0 to 2, got 3"),
+        (lambda: check_index("state", True, 3), "expected a whole number"),
+        (lambda: check_flags(state=1), "must be True or False, got 1"),
+        (lambda: check_function("state", 1), "expected a function, got 1"),
+        (lambda: check_text("state", b"a"), "expected text, got b'a'"),
+        (lambda: check_text("state", None), "expected text, got None"),
+        (lambda: check_type("state", int, int, "a number"), "expected a number, got the class int"),
+        (lambda: check_type("state", "a", int, "a number"), "expected a number, got str"),
+        (
+            lambda: check_mapping("state", [1], "a to b"),
+            r"expected a mapping from a to b, got \[1\]",
+        ),
+        (lambda: check_mapping("state", {}, "a to b"), "there must be at least one"),
+        (lambda: check_mapping("state", {1: 2}, "a to b"), "expected text, got 1"),
+        (lambda: as_texts("state", 5), "expected a list of names, got 5"),
+        (lambda: as_texts("state", np.array("a")), "expected a list of names"),
+        (lambda: as_texts("state", ["a", 1]), "expected a list of names, got 1 among them"),
+        (lambda: as_texts("state", ["a"], 2), "expected 2 names, got 1"),
+        (lambda: as_numbers("state", "1"), "expected numbers in a regular array"),
+        (lambda: as_numbers("state", [[1], [1, 2]]), "expected numbers in a regular array"),
+        (lambda: as_numbers("state", [1j]), "expected numbers in a regular array"),
+        (lambda: as_numbers("state", [1.0, 2.0], (3,)), r"expected shape \[3\], got \(2,\)"),
+        (lambda: as_numbers("state", np.zeros((0, 2)), (None, 2)), r"expected shape \[N, 2\]"),
+        (lambda: as_numbers("state", [np.nan], finite=True), "contains NaN or infinity"),
+    ],
+)
+def test_each_check_names_the_argument(check, says):
+    with pytest.raises(ValueError, match=f"^state: {says}"):
+        check()
+
+
+def test_what_is_right_passes():
+    check_index("state", np.int64(2), 3)
+    check_flags(one=True, two=np.bool_(False))
+    check_function("f", None, optional=True)
+    check_text("title", None, optional=True)
+    check_type("size", 1, int, "a number")
+    assert as_texts("names", (n for n in "ab"), 2) == ("a", "b")
+    assert as_numbers("rows", [[1, True]], (None, 2)).tolist() == [[1.0, 1.0]]
+    assert [is_listing(v) for v in ([1], {1}, np.ones(1), range(2))] == [True] * 4
+    assert [is_listing(v) for v in ("a", b"a", np.array(1), 5, None)] == [False] * 5

@@ -63,3 +63,26 @@ def test_what_cannot_be_written_is_told_beforehand(tmp_path):
     ):
         with pytest.raises(ValueError, match=rf"^out: .*({reason})"):
             check_writable("out", path)
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
+    """As a device would be. Negative control: a file is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(ValueError, match=r"^place: .* is a folder or a device, not a file"):
+            write_atomically(path, lambda file: file.write(b"new"), name="place")
+        with pytest.raises(ValueError, match=r"^place: cannot write to"):
+            check_writable("place", path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    (tmp_path / "file").write_bytes(b"old")
+    write_atomically(tmp_path / "file", lambda file: file.write(b"new"))
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("path", [None, 3, b"bytes", "", "a\0b", ["a"], 1.5])
+def test_paths_are_texts_or_paths(path):
+    with pytest.raises(ValueError, match=r"^path: expected a path"):
+        write_text(path, "text")
+    with pytest.raises(ValueError, match=r"^path: expected a path"):
+        checkpoint.read(path)

@@ -143,6 +143,9 @@ def maximize(
     )
     if not np.all(np.isfinite(buffer)):
         raise ValueError(f"buffer: must be finite, got {buffer}")
+    for name, numbers in (("delta", delta), ("buffer", buffer)):
+        if np.ndim(numbers) > 1:
+            raise ValueError(f"{name}: give one number, or one for each, got {numbers!r}")
     start = _check_function(fun, x, size)
 
     settings = AscentSettings(fun, method, bool(active_constraints), step, optimizer or _PLAIN)

@@ -25,6 +25,7 @@ from lexicone.exact._report import Report, reward_scale
 from lexicone.exact._solution import Policies, Solution, Status
 from lexicone.exact._stages import solve_stages
 from lexicone.exact._state_actions import StateActions, all_state_actions
+from lexicone.models._arrays import as_array
 from lexicone.models._evaluation import evaluate
 from lexicone.models._linear_quadratic import LinearQuadratic
 from lexicone.models._matching import match_order
@@ -295,7 +296,7 @@ def _scaled_thresholds(report: Report) -> Float[np.ndarray, " K"]:
 
 def _start_policy(mdp: MDP, start: Solution | np.ndarray) -> Float[np.ndarray, "S A"]:
     """The policy to start from; a ValueError if it is not one of this model."""
-    policy = start.policy if isinstance(start, Solution) else np.asarray(start)
+    policy = start.policy if isinstance(start, Solution) else as_array("start", start)
     sizes = (mdp.num_states, mdp.num_actions)
     if policy.shape not in (sizes, sizes[:1]):
         raise ValueError(

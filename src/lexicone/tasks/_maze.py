@@ -132,6 +132,7 @@ def maze(
     rewards = {"high_penalty": high_penalty, "low_penalty": low_penalty, "goal_reward": goal_reward}
     for name, number in rewards.items():
         check_range(name, number, -_LARGEST, _LARGEST)
+    high_penalty, low_penalty, goal_reward = map(float, rewards.values())
     grid = np.array([list(row) for row in rows])
     cells, target = moves_on(grid != "#")
     kinds = grid[tuple(cells.T)]
