@@ -1,6 +1,7 @@
 import math
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +15,7 @@ from lexicone._base.checks import (
     check_index,
     check_kind,
     check_mapping,
+    check_path,
     check_range,
     check_seed,
     check_text,
@@ -144,3 +146,10 @@ def test_what_is_right_passes():
     assert as_numbers("rows", [[1, True]], (None, 2)).tolist() == [[1.0, 1.0]]
     assert [is_listing(v) for v in ([1], {1}, np.ones(1), range(2))] == [True] * 4
     assert [is_listing(v) for v in ("a", b"a", np.array(1), 5, None)] == [False] * 5
+
+
+@pytest.mark.parametrize("path", [None, 3, b"bytes", "", "a\0b", ["a"], 1.5])
+def test_paths_are_texts_or_paths(path):
+    check_path("path", Path("a"))
+    with pytest.raises(ValueError, match=r"^path: expected a path"):
+        check_path("path", path)

@@ -78,11 +78,3 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
     (tmp_path / "file").write_bytes(b"old")
     write_atomically(tmp_path / "file", lambda file: file.write(b"new"))
     assert (tmp_path / "file").read_bytes() == b"new"
-
-
-@pytest.mark.parametrize("path", [None, 3, b"bytes", "", "a\0b", ["a"], 1.5])
-def test_paths_are_texts_or_paths(path):
-    with pytest.raises(ValueError, match=r"^path: expected a path"):
-        write_text(path, "text")
-    with pytest.raises(ValueError, match=r"^path: expected a path"):
-        checkpoint.read(path)

@@ -194,7 +194,7 @@ def _key(problem: Problem, values: np.ndarray) -> np.ndarray:
 def _is_better(first: np.ndarray, second: np.ndarray, tolerance: float) -> bool:
     """Lexicographically, where differences below the tolerance count as none."""
     for a, b in zip(first, second, strict=True):
-        if abs(a - b) > 2 * tolerance * max(1.0, abs(b)):
+        if a != b and abs(a - b) > 2 * tolerance * max(1.0, abs(b)):
             return bool(a > b)
     return False
 
