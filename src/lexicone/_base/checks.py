@@ -143,7 +143,8 @@ def check_gamma(gamma: Any, *, above: bool = False) -> None:
 
 def check_seed(seed: Any) -> None:
     """A ValueError unless it is a whole number of 32 bits."""
-    check_range("seed", seed, whole=True)
+    if not isinstance(seed, Integral) or not is_number(seed):
+        raise ValueError(f"seed: must be a whole number, got {seed!r}")
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed: must be at least 0 and below 2³², got {seed}")
 

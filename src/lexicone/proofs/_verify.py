@@ -81,6 +81,7 @@ def verify(
     check_model(mdp, solution.gamma)
     check_flags(exact=exact)
     check_range("tolerance", tolerance, 0, 1, above=True)
+    tolerance = float(tolerance)
     claims = _shapes(mdp, solution)
     if not claims:
         try:
