@@ -114,7 +114,7 @@ class TrainedEnv(TrainingResult):
         """One seed's policy, dropout off. It samples its actions, from a generator of its own, or is greedy."""
         check_flags(greedy=greedy)
         self._check_seed(seed)
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(int(seed))
         opened = self.world
         return EnvPolicy(
             opened.see, self._log_table(seed), opened.facts.first_action, greedy, generator
