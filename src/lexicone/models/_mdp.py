@@ -8,7 +8,7 @@ was made from; the other form is made when it is asked for. The exact solvers re
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -75,6 +75,8 @@ class MDP(Dynamics):
     layout: Layout | None
     factors: Factors | None
     """The numbers that make up each state, where states are tuples of numbers."""
+    origin: Any = field(default=None, init=False, repr=False)
+    """Where it was read from, if it was (`Origin`): for schedulers. It is not saved."""
 
     def __init__(
         self,
@@ -257,7 +259,7 @@ class MDP(Dynamics):
         names = self.objective_names and [self.objective_names[k] for k in places]
         if not self.is_sparse:
             return replace(self, reward=self.reward[..., places], objective_names=names)
-        return MDP.from_rows(
+        found = MDP.from_rows(
             self.rows.with_entries(reward=self.rows.reward[:, places]),
             self.initial,
             self.terminal,
@@ -268,6 +270,8 @@ class MDP(Dynamics):
             layout=self.layout,
             factors=self.factors,
         )
+        found._set(origin=self.origin)
+        return found
 
     @classmethod
     def from_dense(
@@ -359,6 +363,64 @@ class MDP(Dynamics):
         from lexicone.models._transitions import from_transitions
 
         return from_transitions(rows, **options)
+
+    @classmethod
+    def from_drn(
+        cls, path: str | os.PathLike[str], objectives: Any, *, discounted: bool = False
+    ) -> "MDP":
+        """From a file in Storm's explicit text format, with PRISM properties as objectives, most important first.
+
+        Values are those of the properties, minus what is minimised: `order_of` makes the order that says so. Which
+        goals have been reached is remembered in the states where it matters. Storm is not needed.
+
+        Args:
+            path: the ``.drn`` file of an MDP (or a Markov chain) with one initial state.
+            objectives: a list of properties, or a mapping from names to them: ``Pmax=? [F "goal"]``, ``Pmin=?``, also of
+                ``"left" U "goal"`` and ``G "safe"``; ``R{"cost"}min=? [F "goal"]`` and ``R{"cost"}max=? [C]``, in total.
+                Formulas are made of labels, ``true``, ``false``, ``&``, ``|``, ``!`` and parentheses.
+            discounted: for use with gamma below 1. Without, rewards of one kind must have one sign, and where rewards
+                count until a goal is reached, policies have to reach it with probability 1: all else counts as −∞.
+        """
+        from lexicone.models._product import read_model
+
+        return read_model("drn", path, objectives, discounted)
+
+    @classmethod
+    def from_umb(
+        cls, path: str | os.PathLike[str], objectives: Any, *, discounted: bool = False
+    ) -> "MDP":
+        """The same from a UMB file, which Storm 2, PRISM and Modest write: raw arrays, so the quickest to read."""
+        from lexicone.models._product import read_model
+
+        return read_model("umb", path, objectives, discounted)
+
+    @classmethod
+    def from_storm(cls, model: Any, objectives: Any, *, discounted: bool = False) -> "MDP":
+        """The same from a sparse model of stormpy, as ``stormpy.build_model`` makes it."""
+        from lexicone.models._storm import from_storm
+
+        return from_storm(model, objectives, discounted)
+
+    @classmethod
+    def from_prism(
+        cls,
+        path: str | os.PathLike[str],
+        objectives: Any,
+        *,
+        constants: Any = None,
+        discounted: bool = False,
+    ) -> "MDP":
+        """The same from a PRISM or JANI file (``.jani``), which Storm builds: needs the extra ``storm``.
+
+        Args:
+            path: the file.
+            objectives: properties, as in `from_drn`.
+            constants: values of what the file leaves open, by name.
+            discounted: as in `from_drn`.
+        """
+        from lexicone.models._storm import from_prism
+
+        return from_prism(path, objectives, constants, discounted)
 
     @classmethod
     def from_gym(cls, env: Any, **options: Any) -> "MDP":
