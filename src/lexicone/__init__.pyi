@@ -53,6 +53,7 @@ from .models import (
     Layout as Layout,
     LinearQuadratic as LinearQuadratic,
     evaluate as evaluate,
+    order_of as order_of,
     satisfaction as satisfaction,
     simulate as simulate,
     state_values as state_values,

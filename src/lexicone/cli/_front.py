@@ -52,7 +52,7 @@ class Pareto:
         from lexicone.exact._front import pareto
 
         check_folder(self.out)
-        mdp = build(self.task, self.set, self.objectives)
+        mdp = build(self.task, self.set, self.objectives, gamma=self.gamma)
         options: dict[str, Any] = {
             "policies": self.policies,
             "points": self.points,

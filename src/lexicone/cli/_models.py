@@ -105,17 +105,23 @@ class Solve:
       lexicone solve maze:extended --set objectives=path --thresholds -3
       lexicone solve space-traders --thresholds 0.88 --policies deterministic
       lexicone solve grid:100 --thresholds -1 -1 --gamma 0.99 --json
+      lexicone solve robot.prism --const N=5 --objectives 'Pmax=? [F "done"]' 'Rmin=? [F "done"]' --thresholds 0.9
     """
 
     task: Positional[str]
-    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
-    thresholds: tuple[Threshold, ...]
+    """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, a model saved as FILE.npz, or FILE.prism,
+    FILE.jani (both with the extra storm), FILE.drn or FILE.umb."""
+    thresholds: tuple[Threshold, ...] = ()
     """K−1 thresholds on expected returns, most important first; inf means: maximise. Of costs, and per step:
-    at-most:200, at-least:0.95/step; one more, lowest, shows the last objective as a cost too."""
+    at-most:200, at-least:0.95/step; one more, lowest, shows the last objective as a cost too. Of properties: in their
+    own terms, at least so much of a max, at most so much of a min; highest and lowest for as good as possible."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
     objectives: tuple[str, ...] = ()
-    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out. Of files of model
+    checkers: PRISM properties, most important first; P>=0.9 [F "done"] brings its own threshold."""
+    const: tuple[str, ...] = ()
+    """Constants of a PRISM or JANI file, as NAME=VALUE."""
     gamma: float = 1.0
     """Discount factor, 0 to 1."""
     policies: Literal["stochastic", "deterministic"] = "stochastic"
@@ -133,8 +139,10 @@ class Solve:
         from lexicone.plots._text import sketch
 
         check_folder(self.out)
-        mdp = build(self.task, self.set, self.objectives)
-        order = make_order(mdp, self.thresholds, self.task)
+        mdp = build(
+            self.task, self.set, self.objectives, constants=self.const, gamma=self.gamma
+        )
+        order = make_order(mdp, self.thresholds, self.task, self.objectives)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
@@ -243,6 +251,7 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
         "objectives": list(mdp.objective_labels),
         "thresholds": plain_numbers(solution.order.thresholds),
         "values": plain_numbers(solution.values),
+        "values_in_units": plain_numbers(solution.order.in_units(solution.values)),
         "key": plain_numbers(solution.key),
         "satisfied": solution.satisfied.tolist(),
         "bound": plain_numbers(solution.bound),

@@ -15,9 +15,11 @@ from lexicone.models._mdp import MDP
 from lexicone.order import Entry, Order
 
 __all__ = [
+    "PLANNER_FILES",
     "Threshold",
     "build",
     "check_folder",
+    "is_planner_file",
     "make_order",
     "radians",
     "read_objectives",
@@ -38,10 +40,33 @@ Threshold = Annotated[
 """A threshold on the command line: a number, or one with its unit."""
 
 
-def build(task: str, options: tuple[str, ...] = (), objectives: tuple[str, ...] = ()) -> MDP:
-    """The model behind a name on the command line, with these of its objectives in this sequence; all by default."""
+PLANNER_FILES = (".prism", ".nm", ".pm", ".jani", ".drn", ".umb")
+"""How files of model checkers end."""
+
+
+def is_planner_file(task: str) -> bool:
+    """Whether its objectives are PRISM properties."""
+    return task.endswith(PLANNER_FILES)
+
+
+def build(
+    task: str,
+    options: tuple[str, ...] = (),
+    objectives: tuple[str, ...] = (),
+    *,
+    constants: tuple[str, ...] = (),
+    gamma: float = 1.0,
+) -> MDP:
+    """The model behind a name on the command line, with these of its objectives in this sequence; all by default.
+
+    Files of model checkers (`is_planner_file`) have properties as objectives, and constants.
+    """
     from lexicone.cli._task_text import build_from_text
 
+    if is_planner_file(task):
+        return _build_planner(task, (*options, *constants), objectives, gamma)
+    if constants:
+        raise ValueError(f"--const: is for PRISM and JANI files, got {' '.join(constants)!r}")
     if not task.endswith(".npz"):
         mdp = build_from_text(task, options)
     elif options:
@@ -51,6 +76,32 @@ def build(task: str, options: tuple[str, ...] = (), objectives: tuple[str, ...] 
     if not objectives:
         return mdp
     return mdp.reorder(read_objectives(objectives, mdp.objective_names, mdp.num_objectives, task))
+
+
+def _build_planner(
+    task: str, constants: tuple[str, ...], objectives: tuple[str, ...], gamma: float
+) -> MDP:
+    if not objectives:
+        raise ValueError(
+            f"--objectives: {task} needs properties, most important first, such as 'Pmax=? [F \"goal\"]'"
+        )
+    discounted = gamma < 1
+    explicit = {".drn": MDP.from_drn, ".umb": MDP.from_umb}.get(Path(task).suffix)
+    if explicit is None:
+        values = dict(_read_constant(given) for given in constants)
+        return MDP.from_prism(task, objectives, constants=values, discounted=discounted)
+    if constants:
+        raise ValueError(f"--const: {task} has no constants, got {' '.join(constants)!r}")
+    return explicit(task, objectives, discounted=discounted)
+
+
+def _read_constant(given: str) -> tuple[str, Any]:
+    """``K=2``; the name stays as it is written."""
+    assignment = read_assignment(given)
+    if assignment is None:
+        raise ValueError(f"--const: expected NAME=VALUE, got {given!r}")
+    value = {"true": True, "false": False}.get(str(assignment[1]), assignment[1])
+    return given.partition("=")[0].strip(), value
 
 
 def read_objectives(
@@ -78,11 +129,19 @@ def read_option(option: str) -> tuple[str, Any]:
     return assignment
 
 
-def make_order(mdp: MDP, thresholds: Sequence[Entry], task: str = "the model") -> Order:
+def make_order(
+    mdp: MDP,
+    thresholds: Sequence[Entry],
+    task: str = "the model",
+    properties: tuple[str, ...] = (),
+) -> Order:
     """The order of a model's objectives with thresholds from the command line; says how many there must be.
 
-    One more may say that the last objective is shown as a cost: lowest.
+    One more may say that the last objective is shown as a cost: lowest. Of ``properties``, thresholds are in their own
+    terms, and those that bring one take none.
     """
+    if is_planner_file(task):
+        return _order_of_properties(properties, thresholds)
     *limited, last = mdp.objective_labels
     if len(thresholds) == len(limited) + 1 and getattr(thresholds[-1], "amount", 0.0) is None:
         return Order(thresholds, names=mdp.objective_names)
@@ -94,6 +153,21 @@ def make_order(mdp: MDP, thresholds: Sequence[Entry], task: str = "the model") -
             f"got {len(thresholds)}"
         )
     return Order(thresholds, names=mdp.objective_names)
+
+
+def _order_of_properties(properties: tuple[str, ...], thresholds: Sequence[Entry]) -> Order:
+    from lexicone.models._properties import order_of, read_properties
+
+    *limited, _ = read_properties(properties).values()
+    missing = [asked.text for asked in limited if asked.bound is None]
+    if len(thresholds) != len(missing):
+        listed = f" ({', '.join(missing)})" if missing else ""
+        raise ValueError(
+            f"--thresholds: these objectives take {len(missing)}{listed}, and the last takes none; "
+            f"got {len(thresholds)}"
+        )
+    given = iter(thresholds)
+    return order_of(properties, [next(given) if p.bound is None else None for p in limited])
 
 
 def check_folder(out: Path | None) -> None:

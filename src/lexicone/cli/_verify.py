@@ -36,6 +36,10 @@ class Verify:
     """What `lexicone solve --out FOLDER` wrote: the folder, or the file in it."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
+    objectives: tuple[str, ...] = ()
+    """The properties of a file of a model checker, as they were given to `lexicone solve`."""
+    const: tuple[str, ...] = ()
+    """Constants of a PRISM or JANI file, as NAME=VALUE."""
     exact: bool = False
     """In whole numbers, without any rounding (up to 1,000 states)."""
     tolerance: float = 1e-6
@@ -50,9 +54,10 @@ class Verify:
 
         path = self.solution / SOLUTION_FILE if self.solution.is_dir() else self.solution
         solution = Solution.load(path)
-        found = verify(
-            build(self.task, self.set), solution, exact=self.exact, tolerance=self.tolerance
+        mdp = build(
+            self.task, self.set, self.objectives, constants=self.const, gamma=solution.gamma
         )
+        found = verify(mdp, solution, exact=self.exact, tolerance=self.tolerance)
         if self.json:
             claims = [vars(claim) for claim in found.claims]
             shown = {"ok": found.ok, "status": found.status, "exact": found.exact, "claims": claims}
