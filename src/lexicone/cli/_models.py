@@ -118,8 +118,8 @@ class Solve:
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
     objectives: tuple[str, ...] = ()
-    """The task's objectives in this sequence, by name or number from 1; those not listed are left out. Of files of model
-    checkers: PRISM properties, most important first; P>=0.9 [F "done"] brings its own threshold."""
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out. Of
+    files of model checkers: PRISM properties, most important first; P>=0.9 [F "done"] brings its own threshold."""
     const: tuple[str, ...] = ()
     """Constants of a PRISM or JANI file, as NAME=VALUE."""
     gamma: float = 1.0
@@ -139,9 +139,7 @@ class Solve:
         from lexicone.plots._text import sketch
 
         check_folder(self.out)
-        mdp = build(
-            self.task, self.set, self.objectives, constants=self.const, gamma=self.gamma
-        )
+        mdp = build(self.task, self.set, self.objectives, constants=self.const, gamma=self.gamma)
         order = make_order(mdp, self.thresholds, self.task, self.objectives)
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from lexicone._base import checkpoint
+from lexicone._base.levels import level_for_file, level_from_file
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate, StageProof
 
@@ -26,6 +27,7 @@ def write_solution(path: str | os.PathLike[str], solution: Any) -> None:
     facts["kind"] = _KIND
     facts["gamma"] = float(solution.gamma)
     facts["thresholds"] = [repr(t) for t in order.thresholds]  # JSON has no infinity
+    facts["levels"] = [level_for_file(level) for level in order.levels]
     facts["names"] = None if order.names is None else list(order.names)
     facts["break_ties"] = bool(order.break_ties)
     facts["stages"] = None if certificate is None else [s.objective for s in certificate.stages]
@@ -42,8 +44,11 @@ def read_solution(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("kind") != _KIND:
         raise ValueError(f"path: {name!r} holds no solution")
     try:
+        levels = facts.get("levels")  # files of 0.1 have none
         order = Order(
-            [float(t) for t in facts["thresholds"]],
+            [float(t) for t in facts["thresholds"]]
+            if levels is None
+            else [level_from_file(entry) for entry in levels],
             names=facts["names"],
             break_ties=facts["break_ties"],
         )

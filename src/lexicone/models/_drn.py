@@ -1,4 +1,4 @@
-"""Models in Storm's explicit text format, ``.drn``: read and written.
+"""Models in Storm's explicit text format, ``.drn``.
 
     @type: MDP
     @reward_models
@@ -21,10 +21,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lexicone._base.files import write_atomically
 from lexicone.models._explicit import Explicit, Rewards, check_size, only_initial
 
-__all__ = ["read_drn", "write_drn"]
+__all__ = ["read_drn"]
 
 _SERVED = ("MDP", "DTMC")
 _NO_NAME = ("__NOLABEL__",)
@@ -57,8 +56,11 @@ class _Reader:
             if text and not text.startswith("//"):
                 yield text
 
+    def failure(self, why: str) -> ValueError:
+        return ValueError(f"path: {self.name!r}, line {self.line}: {why}")
+
     def fail(self, why: str) -> NoReturn:
-        raise ValueError(f"path: {self.name!r}, line {self.line}: {why}")
+        raise self.failure(why)
 
     def model(self) -> Explicit:
         models, states, choices = self.header()
@@ -109,7 +111,9 @@ class _Reader:
             if text.startswith("@type:"):
                 kind = text.removeprefix("@type:").strip()
                 if kind.upper() not in _SERVED:
-                    self.fail(f"a model of the type {kind} cannot be read, only {' and '.join(_SERVED)}")
+                    self.fail(
+                        f"a model of the type {kind} cannot be read, only {' and '.join(_SERVED)}"
+                    )
             elif text.startswith("@value_type:"):
                 if "interval" in text or "parametric" in text:
                     self.fail("probabilities must be numbers, not intervals or functions")
@@ -123,7 +127,7 @@ class _Reader:
                 choices = self.whole(text)
             elif section == "@parameters":
                 self.fail(f"it has parameters ({text}); give them values first")
-        self.fail("there is no @model; it is no .drn file")
+        raise self.failure("there is no @model; it is no .drn file")
 
     def state(self, text: str, models: int) -> None:
         self._close(first=True)
@@ -143,7 +147,9 @@ class _Reader:
         if self.open:
             self._close_choice()
             if len(self.named) == self.offsets[-1]:
-                self.fail(f"state {len(self.offsets) - 1} has no choice, a deadlock; let it loop if that is meant")
+                self.fail(
+                    f"state {len(self.offsets) - 1} has no choice, a deadlock; let it loop if that is meant"
+                )
             self.offsets.append(len(self.named))
         elif not first:
             self.fail("there is no state")

@@ -93,7 +93,7 @@ class Explicit:
                 f"{f' (as have {len(empty) - 1} more)' if len(empty) > 1 else ''}; let it loop if that is meant"
             )
         if len(self.next_state) and not (
-            0 <= self.next_state.min() and self.next_state.max() < self.num_states
+            self.next_state.min() >= 0 and self.next_state.max() < self.num_states
         ):
             raise ValueError(
                 f"path: a branch leads to state {self.next_state.max()}, but there are {self.num_states} states"

@@ -31,6 +31,7 @@ from lexicone.models._available import (
     scale_available,
     without_missing,
 )
+from lexicone.models._checker_files import CheckerFiles
 from lexicone.models._defects import find_defects
 from lexicone.models._dynamics import Dynamics
 from lexicone.models._factors import Factors
@@ -53,7 +54,7 @@ __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states",
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class MDP(Dynamics):
+class MDP(CheckerFiles, Dynamics):
     """A Markov decision process with S states, A actions, at most B successors and K rewards.
 
     Terminal states loop on themselves with reward 0. Successors with probability 0 are fillers.
@@ -363,64 +364,6 @@ class MDP(Dynamics):
         from lexicone.models._transitions import from_transitions
 
         return from_transitions(rows, **options)
-
-    @classmethod
-    def from_drn(
-        cls, path: str | os.PathLike[str], objectives: Any, *, discounted: bool = False
-    ) -> "MDP":
-        """From a file in Storm's explicit text format, with PRISM properties as objectives, most important first.
-
-        Values are those of the properties, minus what is minimised: `order_of` makes the order that says so. Which
-        goals have been reached is remembered in the states where it matters. Storm is not needed.
-
-        Args:
-            path: the ``.drn`` file of an MDP (or a Markov chain) with one initial state.
-            objectives: a list of properties, or a mapping from names to them: ``Pmax=? [F "goal"]``, ``Pmin=?``, also of
-                ``"left" U "goal"`` and ``G "safe"``; ``R{"cost"}min=? [F "goal"]`` and ``R{"cost"}max=? [C]``, in total.
-                Formulas are made of labels, ``true``, ``false``, ``&``, ``|``, ``!`` and parentheses.
-            discounted: for use with gamma below 1. Without, rewards of one kind must have one sign, and where rewards
-                count until a goal is reached, policies have to reach it with probability 1: all else counts as −∞.
-        """
-        from lexicone.models._product import read_model
-
-        return read_model("drn", path, objectives, discounted)
-
-    @classmethod
-    def from_umb(
-        cls, path: str | os.PathLike[str], objectives: Any, *, discounted: bool = False
-    ) -> "MDP":
-        """The same from a UMB file, which Storm 2, PRISM and Modest write: raw arrays, so the quickest to read."""
-        from lexicone.models._product import read_model
-
-        return read_model("umb", path, objectives, discounted)
-
-    @classmethod
-    def from_storm(cls, model: Any, objectives: Any, *, discounted: bool = False) -> "MDP":
-        """The same from a sparse model of stormpy, as ``stormpy.build_model`` makes it."""
-        from lexicone.models._storm import from_storm
-
-        return from_storm(model, objectives, discounted)
-
-    @classmethod
-    def from_prism(
-        cls,
-        path: str | os.PathLike[str],
-        objectives: Any,
-        *,
-        constants: Any = None,
-        discounted: bool = False,
-    ) -> "MDP":
-        """The same from a PRISM or JANI file (``.jani``), which Storm builds: needs the extra ``storm``.
-
-        Args:
-            path: the file.
-            objectives: properties, as in `from_drn`.
-            constants: values of what the file leaves open, by name.
-            discounted: as in `from_drn`.
-        """
-        from lexicone.models._storm import from_prism
-
-        return from_prism(path, objectives, constants, discounted)
 
     @classmethod
     def from_gym(cls, env: Any, **options: Any) -> "MDP":

@@ -27,7 +27,7 @@ from lexicone.models._rows import Rows
 from lexicone.models._surely import Until, until_goal
 from lexicone.models._umb import read_umb
 
-__all__ = ["Origin", "check_before", "make_model", "read_model"]
+__all__ = ["Origin", "check_before", "check_properties", "make_model", "read_model"]
 
 _NAMED_STATES = 100_000  # up to here states have names
 _FEW_NAMES = 16  # as many names of choices are always taken as actions
@@ -61,6 +61,11 @@ def check_before(path: Any, objectives: Any, discounted: Any) -> None:
         raise ValueError(f"path: expected the path of a file, got {path!r}")
     if not os.path.isfile(path):
         raise ValueError(f"path: there is no file {os.fspath(path)!r}")
+    check_properties(objectives, discounted)
+
+
+def check_properties(objectives: Any, discounted: Any) -> None:
+    """The same where there is no file."""
     read_properties(objectives)
     if not isinstance(discounted, bool):
         raise ValueError(f"discounted: must be True or False, got {discounted!r}")
@@ -320,7 +325,9 @@ class _Product:
         }
         if len(told) < 2:
             told = dict.fromkeys(told, "")
-        names = [texts[s] + told.get(bits, "") for s, bits in zip(state[:-1], opened[:-1], strict=True)]
+        names = [
+            texts[s] + told.get(bits, "") for s, bits in zip(state[:-1], opened[:-1], strict=True)
+        ]
         if self.begins_apart:
             names[0] = "start"
         return (*names, "end")

@@ -3,7 +3,9 @@
     property   = "P" question "[" path "]"  |  "R" [ "{" label "}" ] question "[" ( "F" formula | "C" ) "]"
     question   = ("max" | "min") "=?"  |  (">=" | "<=") number
     path       = "F" formula  |  "G" formula  |  formula "U" formula
-    formula    = conjunctions of what follows, joined by "|":  label | true | false | "!" … | "(" formula ")", joined by "&"
+    formula    = conjunction { "|" conjunction }
+    conjunction = atom { "&" atom }
+    atom       = label  |  "true"  |  "false"  |  "!" atom  |  "(" formula ")"
 
 Labels are in double quotes. ``P>=0.9 [ … ]`` is ``Pmax=? [ … ]`` with a threshold.
 """
@@ -169,20 +171,22 @@ class _Reader:
     def __init__(self, text: str, where: str) -> None:
         self.text, self.where, self.next = text, where, 0
         self.tokens = [
-            _Token(found.lastgroup or "end", found.group(found.lastgroup or 0), found.start(1) + 1)
-            if found.lastgroup is None
-            else _Token(found.lastgroup, found.group(found.lastgroup), found.start(found.lastgroup))
+            _Token(kind, found.group(kind), found.start(kind))
             for found in _TOKENS.finditer(text)
+            for kind in [found.lastgroup or "end"]
         ]
 
     @property
     def token(self) -> _Token:
         return self.tokens[self.next]
 
-    def fail(self, why: str) -> NoReturn:
+    def failure(self, why: str) -> ValueError:
         kind, text, place = self.token
         here = "at its end" if kind == "end" else f"at character {place + 1} ({text})"
-        raise ValueError(f"{self.where}: cannot read {self.text!r} {here}: {why}")
+        return ValueError(f"{self.where}: cannot read {self.text!r} {here}: {why}")
+
+    def fail(self, why: str) -> NoReturn:
+        raise self.failure(why)
 
     def take(self, *texts: str) -> str | None:
         """The token, if it is one of these."""
@@ -300,7 +304,7 @@ class _Reader:
             return _label(name)
         if self.token.kind == "word" and self.token.text not in ("F", "G", "U", "C"):
             self.fail(f'labels are in quotes: "{self.token.text}"')
-        self.fail("expected a label in quotes, true, false, ! or (")
+        raise self.failure("expected a label in quotes, true, false, ! or (")
 
 
 def _label(name: str) -> Formula:

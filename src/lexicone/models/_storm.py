@@ -11,7 +11,7 @@ from typing import Any
 
 from lexicone.models._explicit import Explicit
 from lexicone.models._mdp import MDP
-from lexicone.models._product import check_before, make_model
+from lexicone.models._product import check_before, check_properties, make_model
 from lexicone.models._umb import read_umb
 
 __all__ = ["build_with_storm", "from_prism", "from_storm"]
@@ -19,7 +19,9 @@ __all__ = ["build_with_storm", "from_prism", "from_storm"]
 
 def from_storm(model: Any, objectives: Any, discounted: Any) -> MDP:
     """See `MDP.from_storm`."""
-    check_before(os.devnull if not hasattr(model, "nr_states") else __file__, objectives, discounted)
+    if not hasattr(model, "nr_states") or not getattr(model, "is_sparse_model", False):
+        raise ValueError(f"model: expected a sparse model of stormpy, got {type(model).__name__}")
+    check_properties(objectives, discounted)
     return make_model(_explicit(model), objectives, discounted)
 
 
@@ -48,14 +50,14 @@ def build_with_storm(path: str | os.PathLike[str], constants: Any = None) -> Any
         options.set_build_state_valuations()
         return stormpy.build_model(program, options=options)
     except (RuntimeError, stormpy.exceptions.StormError) as error:
-        raise ValueError(f"path: Storm cannot build {os.fspath(path)!r}: {_one_line(error)}") from None
+        raise ValueError(
+            f"path: Storm cannot build {os.fspath(path)!r}: {_one_line(error)}"
+        ) from None
 
 
 def _explicit(model: Any) -> Explicit:
     """By way of a UMB file."""
     stormpy = _stormpy()
-    if not hasattr(model, "nr_states") or not getattr(model, "is_sparse_model", False):
-        raise ValueError(f"model: expected a sparse model of stormpy, got {type(model).__name__}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.umb"
         try:

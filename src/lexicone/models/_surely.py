@@ -4,8 +4,8 @@ The expected reward *until a goal is reached* is infinite where it may never be 
 a loop for ever at no cost counts as one that ends, which is right for totals and wrong before a goal. So
 
 - states from which no policy reaches the goal surely pay for ever (`Until.lost`), and
-- where a loop pays nothing, each branch from s to t pays ``potential[s] − potential[t]`` more. On the way to the goal this
-  adds up to nothing; round the loop it cancels, and loops whose rewards cancel are not admitted as an end.
+- where a loop pays nothing, each branch from s to t pays ``potential[s] − potential[t]`` more. On the way to the goal
+  this adds up to nothing; round the loop it cancels, and loops whose rewards cancel are not admitted as an end.
 """
 
 from typing import NamedTuple

@@ -7,6 +7,7 @@ import json
 import os
 import tarfile
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +28,14 @@ def read_umb(path: str | os.PathLike[str]) -> Explicit:
         try:
             with tarfile.open(fileobj=file, mode="r:*") as archive:
                 return _Archive(name, archive).model()
-        except (tarfile.TarError, EOFError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except (
+            tarfile.TarError,
+            EOFError,
+            OSError,
+            KeyError,
+            TypeError,
+            json.JSONDecodeError,
+        ) as error:
             raise ValueError(f"path: {name!r} is no UMB file: {error}") from None
 
 
@@ -120,7 +128,9 @@ class _Archive:
             found = self.array(place, count, np.float64)
             return np.array(found, dtype=float)
         if kind["type"] != "rational":
-            self.fail(f"{place} has numbers of the type {kind['type']}; double and rational can be read")
+            self.fail(
+                f"{place} has numbers of the type {kind['type']}; double and rational can be read"
+            )
         half = int(kind.get("size", 128)) // 16
         data = self.array(place, count * 2 * half, np.uint8)
         assert data is not None
@@ -171,7 +181,7 @@ class _Archive:
         if ends is None:
             self.fail(f"{folder} has strings and no places of them")
         places = ends.astype(np.int64).tolist()
-        return tuple(joined[a:b].decode() for a, b in zip(places, places[1:], strict=False))
+        return tuple(joined[a:b].decode() for a, b in pairwise(places))
 
     def factors(self, states: int) -> Factors | None:
         """The values of variables, where all are numbers of one class; None otherwise."""
@@ -181,7 +191,9 @@ class _Archive:
         parts = given["classes"][0]["variables"]
         size = sum(_bits_of(part) for part in parts)
         data = self.array("valuations/states/valuations.bin", states * size // 8, np.uint8)
-        readable = all("padding" in p or p["type"]["type"] in ("bool", "int", "uint") for p in parts)
+        readable = all(
+            "padding" in p or p["type"]["type"] in ("bool", "int", "uint") for p in parts
+        )
         if data is None or size % 8 or not readable:
             return None
         names, columns, at = [], [], 0
