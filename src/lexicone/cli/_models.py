@@ -145,7 +145,7 @@ class Solve:
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
             if self.out is not None:
-                solution.save(self.out / SOLUTION_FILE)
+                _save_solution(mdp, solution, self.out)
             print(json.dumps(_as_json(mdp, solution), indent=2))
             return
         with console.status("solving …") as status:
@@ -166,11 +166,22 @@ class Solve:
         )
         _explain_chance(mdp, solution, console)
         if self.out is not None:
-            solution.save(self.out / SOLUTION_FILE)
-            console.print(str(self.out / SOLUTION_FILE), highlight=False, markup=False)
+            for path in _save_solution(mdp, solution, self.out):
+                console.print(str(path), highlight=False, markup=False)
             limits = ", ".join(map(str, order.levels[:-1]))
             title = f"{self.task}, thresholds {limits}: {vector_text(solution.order.in_units(solution.values))}"
             _save_figure(mdp, solution.policy, solution.occupancy, title, self.out, console)
+
+
+def _save_solution(mdp: MDP, solution: Any, out: Path) -> list[Path]:
+    """The solution, its policy as a table, and for a file of a model checker as a scheduler of that file's states."""
+    solution.save(out / SOLUTION_FILE)
+    mdp.write_policy(out / "policy.csv", solution)
+    written = [out / SOLUTION_FILE, out / "policy.csv"]
+    if mdp.origin is not None:
+        written.append(out / "scheduler.json")
+        mdp.write_policy(written[-1], solution, "storm")
+    return written
 
 
 def _print_values(solution: Any, console: Console) -> None:

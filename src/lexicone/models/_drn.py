@@ -119,6 +119,8 @@ class _Reader:
                     self.fail("probabilities must be numbers, not intervals or functions")
             elif text.startswith("@"):
                 section = text
+            elif text.startswith("state "):
+                break
             elif section == "@reward_models":
                 models += text.split()
             elif section == "@nr_states":
@@ -127,7 +129,7 @@ class _Reader:
                 choices = self.whole(text)
             elif section == "@parameters":
                 self.fail(f"it has parameters ({text}); give them values first")
-        raise self.failure("there is no @model; it is no .drn file")
+        raise self.failure("there is no @model before the states; it is no .drn file")
 
     def state(self, text: str, models: int) -> None:
         self._close(first=True)

@@ -67,7 +67,7 @@ def _lines(mdp: "MDP", policy: np.ndarray | None) -> Iterator[str]:
             yield from _branches(mdp, list(own), shares.tolist())
     if apart:
         yield from (f"state {mdp.num_states} [{nothing}] init", f"\taction start [{nothing}]")
-        yield from (f"\t\t{state} : {mdp.initial[state]:.17g}" for state in starts)
+        yield from (f"\t\t{state} : {float(mdp.initial[state])!r}" for state in starts)
 
 
 def _branches(mdp: "MDP", choices: list[int], shares: list[float]) -> Iterator[str]:
@@ -81,11 +81,11 @@ def _branches(mdp: "MDP", choices: list[int], shares: list[float]) -> Iterator[s
         ):
             if share * chance > 0:
                 total[state] = total.get(state, 0.0) + share * chance
-    return (f"\t\t{state} : {total[state]:.17g}" for state in sorted(total))
+    return (f"\t\t{state} : {total[state]!r}" for state in sorted(total))
 
 
 def _listed(numbers: np.ndarray) -> str:
-    return ", ".join(f"{number:.17g}" for number in numbers.tolist())
+    return ", ".join(f"{number!r}" for number in numbers.tolist())
 
 
 def plain_names(names: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ What files (`_drn`, `_umb`) and Storm give, before properties turn it into an `M
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -46,7 +46,8 @@ class Explicit:
     """Which of them each choice has."""
     factors: Factors | None = None
     """The values of a program's variables in each state."""
-    state_texts: tuple[str, ...] | None = field(default=None)
+    booleans: frozenset[str] = frozenset()
+    """Those variables that are true or false."""
 
     @property
     def num_states(self) -> int:

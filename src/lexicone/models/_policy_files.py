@@ -135,9 +135,8 @@ def _state(origin: Any, state: int) -> Any:
     known = origin.variables
     if known is None:
         return number
-    return {
-        name: _whole(v) for name, v in zip(known.names, known.values[number].tolist(), strict=True)
-    }
+    values = zip(known.names, known.values[number].tolist(), strict=True)
+    return {name: bool(v) if name in origin.booleans else _whole(v) for name, v in values}
 
 
 def _name(origin: Any, state: int) -> str:

@@ -42,11 +42,10 @@ class Origin(NamedTuple):
     """The objectives that are not decided, as bits."""
     choice: Int[np.ndarray, " C"]
     """Of the model that was read; −1 for a choice that it does not have."""
-    offsets: Int[np.ndarray, " _"]
-    """The choices of the model's states, as in `Rows`."""
     choice_labels: tuple[str, ...] | None
     """Of each choice of the model that was read; "" where it has none."""
     variables: Factors | None
+    booleans: frozenset[str]
 
 
 def read_model(form: str, path: Any, objectives: Any, discounted: Any) -> MDP:
@@ -258,7 +257,8 @@ class _Product:
         labels = None
         if model.choice_names is not None and model.choice_name is not None:
             labels = tuple(model.choice_names[n] for n in model.choice_name.tolist())
-        found._set(origin=Origin(state, opened, choice, model.offsets, labels, model.factors))
+        variables = model.factors, model.booleans
+        found._set(origin=Origin(state, opened, choice, labels, *variables))
         return found
 
     def _start(self) -> _Block:

@@ -82,6 +82,7 @@ class _Archive:
             if actions
             else None,
             factors=self.factors(states),
+            booleans=self.booleans(),
         )
 
     def bytes(self, place: str, most: int) -> bytes | None:
@@ -182,6 +183,11 @@ class _Archive:
             self.fail(f"{folder} has strings and no places of them")
         places = ends.astype(np.int64).tolist()
         return tuple(joined[a:b].decode() for a, b in pairwise(places))
+
+    def booleans(self) -> frozenset[str]:
+        classes = self.index.get("valuations", {}).get("states", {}).get("classes", [])
+        parts = [part for one in classes for part in one["variables"] if "name" in part]
+        return frozenset(part["name"] for part in parts if part["type"]["type"] == "bool")
 
     def factors(self, states: int) -> Factors | None:
         """The values of variables, where all are numbers of one class; None otherwise."""
