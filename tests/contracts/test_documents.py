@@ -7,6 +7,7 @@ The blocks of one page share their names and run in order, as a reader would typ
 import doctest
 import importlib
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def blocks_of(page: Path) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "docs" / "assets" / "robot.drn", tmp_path)  # which pages read
     names: dict[str, Any] = {"__name__": "__main__"}
     for line, block in blocks_of(page):
         exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)

@@ -33,8 +33,8 @@ class Rewards:
 class Explicit:
     """S states with C choices and E branches; choices of state s are ``offsets[s]:offsets[s+1]``, as in `Rows`."""
 
-    offsets: Int[np.ndarray, " S+1"]
-    ends: Int[np.ndarray, " C+1"]
+    offsets: Int[np.ndarray, " _"]
+    ends: Int[np.ndarray, " _"]
     next_state: Int[np.ndarray, " E"]
     probability: Float[np.ndarray, " E"]
     initial: int
