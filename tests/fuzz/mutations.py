@@ -132,7 +132,8 @@ def twist(value: Any, rng: np.random.Generator) -> Any:
         return one(*near, np.array(value), np.uint8(abs(value) % 200), str(value), *HUGE, *_NUMBERS)
     if isinstance(value, float | np.floating):
         near = (-value, value * 10, value / 10, 1 / (value or 1.0), np.float32(value), str(value))
-        return one(*near, np.array(value), [value], value + 1, *_NUMBERS, *_ODD_NUMBERS)
+        numbers = (np.array(value), np.float16(value), np.longdouble(value), [value], value + 1)
+        return one(*near, *numbers, *_NUMBERS, *_ODD_NUMBERS)
     if isinstance(value, str):
         near = (value + "x", value[:-1], value.upper(), value.encode(), list(value), value * 50)
         return one(*near, f" {value}", f"{value}\n", [value], np.array(value), *_WORDS)

@@ -14,7 +14,7 @@ from tests.fuzz.outcomes import CRASHED, SLOW, Outcome, draw_call
 
 MEMORY = 12 * 2**30  # bytes of addresses; JAX reserves many
 SECONDS = 20.0  # a call may take this long, compilation included
-_RECYCLE = 4000  # cases of one process: compiled programs pile up
+_RECYCLE = 10_000  # cases of one process: compiled programs pile up
 
 
 def run_cases(
@@ -38,10 +38,12 @@ def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tupl
     here = Path(__file__).parents[2]
     paths = [str(here), str(here / "src"), os.environ.get("PYTHONPATH", "")]
     command = [sys.executable, "-m", "tests.fuzz.worker", str(seed), str(start), str(stop)]
+    quick = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
     own = {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "MPLBACKEND": "agg",
         "TMPDIR": folder,
+        "XLA_FLAGS": quick,
     }
     process = subprocess.Popen(
         command,

@@ -179,7 +179,11 @@ def _is_whole(value: Any) -> bool:
 
 def _kind_of_scalar(value: Any) -> str | None:
     """NumPy's letter for what an array without axes holds; None for all else."""
-    return value.dtype.kind if getattr(value, "ndim", None) == 0 else None
+    if (
+        getattr(value, "ndim", None) != 0 or value.dtype.itemsize > 8
+    ):  # NumPy's long ones fit nowhere
+        return None
+    return value.dtype.kind
 
 
 def _range_in_words(low: float | int, high: float | int, above: bool, below: bool) -> str:

@@ -28,7 +28,7 @@ def available_bytes() -> int:
 
 def check_memory(name: str, needed: int | float, what: str) -> None:
     """A ValueError that starts with the argument's name if so many bytes, for ``what``, are not to be had."""
-    left = available_bytes()
+    left, needed = available_bytes(), float(needed)
     if needed > left:
         raise ValueError(
             f"{name}: {what} would take about {bytes_text(needed)} of memory, and {bytes_text(left)} are left"

@@ -159,6 +159,7 @@ def augmentation(
     takes a step to itself.
     """
     check_model(mdp, gamma)
+    gamma = float(gamma)
     mdp, order = match_order(mdp, order, gamma=gamma)
     _check(mdp, order, rewards, gamma, multiplier, tolerance, max_states)
     thresholds = {j: t for j, t in enumerate(order.thresholds) if np.isfinite(t)}

@@ -51,7 +51,8 @@ def check_tree(name: str, tree: PyTree, *, leading: bool = False) -> int:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, jax.Array | np.ndarray) and not np.ma.isMaskedArray(value)
+    own = isinstance(value, jax.Array | np.ndarray) and not np.ma.isMaskedArray(value)
+    return own and value.dtype.itemsize <= 8
 
 
 def values_and_gradients(

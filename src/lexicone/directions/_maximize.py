@@ -179,7 +179,7 @@ def _check_start(x0: Any) -> PyTree:
         x0 = np.asarray(x0, float)
     try:
         x = jax.tree.map(jnp.asarray, x0)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"x0: expected arrays of numbers, got {x0!r}") from None
     leaves = jax.tree.leaves(x)
     if not any(leaf.size for leaf in leaves) or any(jnp.iscomplexobj(leaf) for leaf in leaves):

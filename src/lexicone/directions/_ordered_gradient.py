@@ -164,8 +164,11 @@ def ordered_gradient(
 
 def _trainable(params: PyTree) -> PyTree:
     trainable = eqx.filter(params, eqx.is_inexact_array)
-    if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(trainable)):
-        raise ValueError("params: has complex numbers, for which there are no gradients here")
+    for leaf in jax.tree.leaves(trainable):
+        if leaf.dtype.kind == "c" or leaf.dtype.itemsize > 8:
+            raise ValueError(
+                f"params: has numbers of the type {leaf.dtype}, which have no gradients"
+            )
     if not any(leaf.size for leaf in jax.tree.leaves(trainable)):
         raise ValueError("params: has no floating-point numbers, so there is nothing to train")
     return trainable

@@ -135,6 +135,7 @@ class MDPVectorEnv(VectorEnv):
     ) -> None:
         check_model(mdp)
         check_range("num_envs", num_envs, 1, whole=True)
+        num_envs = int(num_envs)
         check_memory("num_envs", 100 * num_envs, f"{num_envs} copies")
         _check_options(max_steps, render_mode, self.metadata["render_modes"])
         self.mdp = mdp

@@ -168,6 +168,7 @@ class LinearQuadratic:
     ) -> Float[np.ndarray, "episodes K"]:
         """The returns of episodes with Gaussian noise and Gaussian first states: their mean is `evaluate`."""
         check_whole(episodes=episodes)
+        episodes = int(episodes)
         check_seed(seed)
         gain, noise = self._policy(gain, noise)
         rng = np.random.default_rng(int(seed))

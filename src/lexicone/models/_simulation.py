@@ -93,7 +93,9 @@ def simulate(
     check_range("max_steps", max_steps, 1, 2**31 - 1, whole=True)
     kept = max_steps if record else 1
     needed = 8 * int(episodes) * (int(kept) + 4) * (mdp.num_objectives + 2)
-    check_memory("episodes", needed, f"{episodes} episodes" + " with every step kept" * bool(record))
+    check_memory(
+        "episodes", needed, f"{episodes} episodes" + " with every step kept" * bool(record)
+    )
     actions = jnp.asarray(cumulative_shares(mdp.policy_table(policy)))
     key = seed if isinstance(seed, jax.Array) else jax.random.key(int(seed))
     keys = _episode_keys(key, episodes)

@@ -112,6 +112,7 @@ def tlq(
     check_range("max_episode_steps", max_episode_steps, 1, whole=True)
     check_range("log_points", log_points, 1, whole=True)
     check_seed(seed)
+    seeds, steps, log_points = int(seeds), int(steps), int(log_points)
     if not isinstance(exploration, EpsilonGreedy | Softmax):
         raise ValueError(f"exploration: expected EpsilonGreedy or Softmax, got {exploration!r}")
     static, learning, exploring = _settings_of(rule, learning_rate, exploration, steps)

@@ -48,7 +48,7 @@ def grid(
     total = rows * columns
     rng = np.random.default_rng(int(seed))
     hazard = rng.random((total, num_objectives - 1))
-    hazard *= rng.random(hazard.shape) < density
+    hazard *= rng.random(hazard.shape) < float(density)
     hazard[[0, -1]] = 0.0
     arrival = np.concatenate([-hazard, -np.ones((total, 1))], axis=1)
 

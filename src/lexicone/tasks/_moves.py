@@ -35,6 +35,7 @@ def moves_on(free: np.ndarray) -> Moves:
 def with_slip(target: np.ndarray, slip: float) -> tuple[np.ndarray, np.ndarray]:
     """``next_state`` and ``probability`` if a move goes to a side, either with ``slip/2``."""
     check_probability("slip", slip)
+    slip = float(slip)
     if slip == 0:
         return target[..., None], np.ones((*target.shape, 1))
     next_state = np.stack([target, target[:, _SIDES[:, 0]], target[:, _SIDES[:, 1]]], axis=-1)
