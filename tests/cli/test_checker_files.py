@@ -43,6 +43,16 @@ def test_properties_bring_their_own_thresholds(capsys):
     assert json.loads(out)["values_in_units"] == pytest.approx([0.85, 6.1875])
 
 
+def test_a_front_is_shown_in_the_terms_of_properties(tmp_path, capsys):
+    given = ["pareto", str(ROBOT), "--objectives", HOME, TIME, "--points", "2"]
+    code, out, _ = run([*given, "--out", str(tmp_path)], capsys)
+    assert code == 0
+    assert "│ 11.25 │" in " ".join(out.split())
+    shown = json.loads(run([*given, "--json"], capsys)[1])
+    assert shown["values_in_units"][-1] == pytest.approx([1, 11.25])
+    assert shown["values"][-1] == pytest.approx([1, -11.25])
+
+
 def test_with_a_discount(capsys):
     given = ["solve", str(ROBOT), "--objectives", "Rmin=? [C]", "--gamma", "0.5", "--json"]
     code, out, _ = run(given, capsys)

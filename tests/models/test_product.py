@@ -154,6 +154,20 @@ class TestUntilAGoal:
         assert found.status == "divergent"
         assert shown[1] == np.inf
 
+    def test_a_threshold_on_reaching_it_does_not_make_it_cheaper(self, tmp_path):
+        """Storm's multi(…) takes the goal as missed in a quarter of all cases, and pays three quarters."""
+        path = write_drn(
+            tmp_path / "stop.drn",
+            ("init", 0, [("go", 1, {1: 0.8, 0: 0.2}), ("stop", 0, {2: 1})]),
+            ("goal", 0, [("loop", 0, {1: 1})]),
+            ("", 0, [("loop", 0, {2: 1})]),
+        )
+        found, shown = solve(path, ['Pmax=? [F "goal"]', 'Rmin=? [F "goal"]'], [0.75])
+        assert found.status == "optimal"
+        np.testing.assert_allclose(shown, [1, 1.25])
+        shown = solve(path, ['Pmax=? [F "goal"]', "Rmin=? [C]"], [0.75])[1]
+        np.testing.assert_allclose(shown, [0.75, 0.9375])
+
     def test_with_a_discount_it_need_not_be_reached(self, loops):
         shown = solve(loops, ['Rmin=? [F "goal"]'], discounted=True)[1]
         np.testing.assert_allclose(shown, [0], atol=1e-9)

@@ -91,6 +91,16 @@ def test_a_program_and_its_files_are_the_same_model(asked, tmp_path):
     assert {"run", "walk", "rest"} <= set(models[0].action_names)
 
 
+def test_a_jani_file(tmp_path):
+    program, _ = stormpy.instantiate_constants(stormpy.parse_prism_program(ROBOT_PROGRAM), {"N": 3})
+    jani, _ = program.to_jani([])
+    stormpy.io.export_jani_to_file(tmp_path / "robot.jani", jani)
+    time = TIME.replace('"broken"', '"label_broken"')  # Storm's name for it, beside the variable's
+    mdp = lx.MDP.from_prism(tmp_path / "robot.jani", [HOME, time])
+    found = lx.solve(mdp, lx.order_of([HOME, time], [0.85]))
+    np.testing.assert_allclose(found.order.in_units(found.values), [0.85, 6.1875], rtol=1e-6)
+
+
 def test_two_properties_have_the_value_of_storms_own_query():
     model = stormpy.build_model_from_drn(ROBOT)
     theirs = value(model, 'multi(R{"time"}min=? [C], P>=0.85 [F "home"])')

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,7 +14,7 @@ from tyro.conf import Positional
 
 from lexicone._base.console import make_console
 from lexicone._base.text import plain_numbers
-from lexicone.cli._options import build, check_folder
+from lexicone.cli._options import build, check_folder, signs_of
 
 __all__ = ["Pareto"]
 
@@ -33,7 +34,8 @@ class Pareto:
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
     objectives: tuple[str, ...] = ()
-    """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
+    """The task's objectives in this sequence, by name or number from 1; those not listed are left out. Of
+    files of model checkers: PRISM properties."""
     gamma: float = 1.0
     """Discount factor, 0 to 1."""
     policies: Literal["stochastic", "deterministic"] = "stochastic"
@@ -64,10 +66,12 @@ class Pareto:
                 status.update(Text(f"computing the front … {line}"))
 
             front = pareto(mdp, gamma=self.gamma, progress=progress, **options)
+        signs = np.array(signs_of(mdp, self.task, self.objectives))
         if self.json:
             found = {
                 "objectives": list(mdp.objective_labels),
                 "values": [plain_numbers(row) for row in front.values],
+                "values_in_units": [plain_numbers(row * signs) for row in front.values],
                 "complete": front.complete,
                 "message": front.message,
                 "gamma": front.gamma,
@@ -78,7 +82,7 @@ class Pareto:
             table = Table()
             for label in mdp.objective_labels:
                 table.add_column(label, justify="right")
-            for row in front.values:
+            for row in front.values * signs:
                 table.add_row(*(f"{value + 0.0:.6g}" for value in row))
             console.print(table)
             which = "all of them" if front.complete else "samples of the front"
@@ -92,7 +96,9 @@ class Pareto:
         if self.out is not None:
             from lexicone import plots
 
-            figure = plots.draw_front(front, names=mdp.objective_labels, title=self.task)
+            pairs = zip(mdp.objective_labels, signs, strict=True)
+            names = [label if sign > 0 else f"−{label}" for label, sign in pairs]
+            figure = plots.draw_front(front, names=names, title=self.task)
             for path in plots.save(figure, self.out / "front"):
                 if not self.json:
                     console.print(str(path), highlight=False)

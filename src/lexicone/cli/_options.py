@@ -24,6 +24,7 @@ __all__ = [
     "radians",
     "read_objectives",
     "read_option",
+    "signs_of",
 ]
 
 
@@ -153,6 +154,15 @@ def make_order(
             f"got {len(thresholds)}"
         )
     return Order(thresholds, names=mdp.objective_names)
+
+
+def signs_of(mdp: MDP, task: str, properties: tuple[str, ...]) -> list[int]:
+    """−1 for objectives whose values are shown with the other sign: properties that are minimised."""
+    from lexicone.models._properties import read_properties
+
+    if not is_planner_file(task):
+        return [1] * mdp.num_objectives
+    return [asked.sign for asked in read_properties(properties).values()]
 
 
 def _order_of_properties(properties: tuple[str, ...], thresholds: Sequence[Entry]) -> Order:
