@@ -10,67 +10,21 @@ import lexicone as lx
 from lexicone._base import memory
 from lexicone.models._drn import read_drn
 from lexicone.models._umb import read_umb
-from tests.helpers.checker_files import HOME, ROBOT, ROBOT_PROGRAM, TIME, bits, drn, write_umb
+from tests.helpers.checker_files import (
+    HOME,
+    ROBOT,
+    ROBOT_PROGRAM,
+    TIME,
+    UMB_ARRAYS as ARRAYS,
+    UMB_INDEX as INDEX,
+    bits,
+    drn,
+    write_umb,
+)
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
 GOAL = ['Pmax=? [F "goal"]']
 GOOD = drn(("init", 0, [("go", 1, {1: 0.5, 0: 0.5})]), ("goal", 0, [("stay", 0, {1: 1})]))
-INDEX = {
-    "format-version": 1,
-    "format-revision": 0,
-    "transition-system": {
-        "time": "discrete",
-        "#players": 1,
-        "#states": 2,
-        "#initial-states": 1,
-        "#choices": 3,
-        "#choice-actions": 2,
-        "#branches": 4,
-        "#branch-actions": 0,
-        "#observations": 0,
-        "branch-probability-type": {"type": "double", "size": 64},
-    },
-    "annotations": {
-        "aps": {"x1": {"alias": "goal", "applies-to": ["states"], "type": {"type": "bool"}}},
-        "rewards": {
-            "cost": {
-                "applies-to": ["states", "choices", "branches"],
-                "type": {"type": "double"},
-            }
-        },
-    },
-    "valuations": {
-        "states": {
-            "unique": True,
-            "classes": [
-                {
-                    "variables": [
-                        {"name": "x", "type": {"type": "uint", "size": 3}, "offset": -2},
-                        {"name": "b", "type": {"type": "bool", "size": 1}},
-                        {"name": "y", "type": {"type": "int", "size": 3}},
-                        {"padding": 1},
-                    ]
-                }
-            ],
-        }
-    },
-}
-ARRAYS = {
-    "state-to-choices.bin": np.array([0, 2, 3], dtype="<u8"),
-    "state-is-initial.bin": bits([1, 0]),
-    "choice-to-branches.bin": np.array([0, 2, 3, 4], dtype="<u8"),
-    "branch-to-target.bin": np.array([0, 1, 1, 1], dtype="<u8"),
-    "branch-to-probability.bin": np.array([0.5, 0.5, 1.0, 1.0]),
-    "actions/choices/values.bin": np.array([0, 1, 0], dtype="<u4"),
-    "actions/choices/string-mapping.bin": np.array([0, 4, 7], dtype="<u8"),
-    "actions/choices/strings.bin": b"walkrun",
-    "annotations/aps/x1/states/values.bin": bits([0, 1]),
-    "annotations/rewards/cost/states/values.bin": np.array([1.0, 7.0]),
-    "annotations/rewards/cost/choices/values.bin": np.array([2.0, 4.0, 0.0]),
-    "annotations/rewards/cost/branches/values.bin": np.array([0.0, 6.0, 5.0, 0.0]),
-    # x=-1, b=1, y=-2 as 001 1 110 0 from the lowest bit: 1 + 8 + 16·6; x=0, b=0, y=3: 2 + 16·3
-    "valuations/states/valuations.bin": bytes([1 + 8 + 16 * 6, 2 + 16 * 3]),
-}
 
 
 @pytest.mark.parametrize("compression", ["", "gz", "xz"])

@@ -44,14 +44,12 @@ def read_solution(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(facts, dict) or facts.get("kind") != _KIND:
         raise ValueError(f"path: {name!r} holds no solution")
     try:
-        levels = facts.get("levels")  # files of 0.1 have none
-        order = Order(
-            [float(t) for t in facts["thresholds"]]
-            if levels is None
-            else [level_from_file(entry) for entry in levels],
-            names=facts["names"],
-            break_ties=facts["break_ties"],
-        )
+        thresholds = [float(t) for t in facts["thresholds"]]
+        levels = facts.get("levels")  # older files have none
+        entries = thresholds if levels is None else [level_from_file(entry) for entry in levels]
+        order = Order(entries, names=facts["names"], break_ties=facts["break_ties"])
+        if order.thresholds != tuple(thresholds):
+            raise ValueError(f"its thresholds are {thresholds}, but its levels {order.thresholds}")
         fields: dict[str, Any] = {key: arrays[key] for key in _ARRAYS}
         fields |= {key: str(facts[key]) for key in _TEXTS}
         certificate = None
