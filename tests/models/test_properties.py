@@ -102,6 +102,7 @@ def test_thresholds_are_in_the_terms_of_properties():
         (["Rmax=? [C]", "R<=3 [C]"], (1,), "objectives[1]: the last objective has no threshold"),
         (["Rmax=? [C]", "Rmin=? [C]"], ("x",), "thresholds[0]: expected a number"),
         (["Rmax=? [C]", "Rmin=? [C]"], 3, "thresholds: expected a list of numbers"),
+        (["Rmax=? [C]", "Rmin=? [C]"], np.array(3), "thresholds: expected a list of numbers"),
         (["Rmax=? [C]", "Rmin=? [C]"], (lx.at_most(3),), "thresholds[0]: ≤ 3 does not suit"),
         (["Rmin=? [C]", "Rmax=? [C]"], (lx.highest,), "thresholds[0]: highest does not suit"),
     ],

@@ -111,7 +111,8 @@ def order_of(objectives: Any, thresholds: Any = ()) -> Order:
 
 
 def _as_entries(thresholds: Any) -> Sequence[Any]:
-    if isinstance(thresholds, str | bytes) or not isinstance(thresholds, Sequence | np.ndarray):
+    array = isinstance(thresholds, np.ndarray) and thresholds.ndim == 1
+    if isinstance(thresholds, str | bytes) or not (array or isinstance(thresholds, Sequence)):
         raise ValueError(f"thresholds: expected a list of numbers, got {thresholds!r}")
     return list(thresholds)
 
