@@ -137,7 +137,7 @@ def test_a_training_that_diverges_says_so(tmp_path, trained):
 
 
 def test_there_is_no_such_seed(trained):
-    with pytest.raises(ValueError, match=r"^seed: expected 0 to 2, got 3"):
+    with pytest.raises(ValueError, match=r"^seed: expected a whole number from 0 to 2, got 3"):
         trained.policy(3)
 
 

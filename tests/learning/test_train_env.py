@@ -131,7 +131,7 @@ def test_evaluation_and_policies_are_the_same_thing(bets):
     error = np.sqrt(share.prod() / 1000)
     assert abs((taken == 4).mean() - share[1]) < 4.5 * error + 1e-9
     assert {greedy(x) for _ in range(20)} == {3 + int(np.argmax(share))}
-    with pytest.raises(ValueError, match=r"^seed: expected 0 to 1, got 2"):
+    with pytest.raises(ValueError, match=r"^seed: expected a whole number from 0 to 1, got 2"):
         bets.policy(2)
 
 

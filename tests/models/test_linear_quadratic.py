@@ -71,7 +71,7 @@ def test_episodes_agree():
     ("changes", "message"),
     [
         ({"A": [[1.0, 2.0]]}, "A: expected a square matrix"),
-        ({"A": "x"}, "A: expected a matrix of numbers"),
+        ({"A": "x"}, "A: expected numbers in a regular array"),
         ({"A": [[np.nan]]}, "A: contains NaN"),
         ({"B": [[1.0], [2.0]]}, "B: expected 1 rows"),
         ({"B": [1.0]}, "B: expected a matrix, got shape"),

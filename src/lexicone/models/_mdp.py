@@ -36,7 +36,7 @@ from lexicone.models._defects import find_defects
 from lexicone.models._dynamics import Dynamics
 from lexicone.models._factors import Factors
 from lexicone.models._layout import Layout
-from lexicone.models._names import as_names, check_names
+from lexicone.models._names import as_names, check_names, check_parts
 from lexicone.models._packing import (
     Dense,
     Sparse,
@@ -104,7 +104,7 @@ class MDP(CheckerFiles, Dynamics):
         if available is not None:
             mask = available_or_end(read_only("available", available, np.bool_), ends)
             tables = without_missing(tables, mask)
-        _check_parts(layout, factors)
+        check_parts(layout, factors)
         self._set(
             **tables._asdict(),
             initial=read_only("initial", initial, np.float64),
@@ -137,7 +137,7 @@ class MDP(CheckerFiles, Dynamics):
         """From rows (see `Rows`), which are kept as they are: successor tables are only made if they are asked for."""
         self = object.__new__(cls)
         check_type("rows", rows, Rows, "rows of a model")
-        _check_parts(layout, factors)
+        check_parts(layout, factors)
         names = as_names(state_names, action_names, objective_names)
         most = int(rows.action.max(initial=0)) + 1
         if num_actions is not None:
@@ -397,10 +397,3 @@ def check_model(mdp: Any, gamma: Any = 1.0) -> None:
     """What everything that computes with a model asks of it and of the discount."""
     check_type("mdp", mdp, MDP, "an MDP")
     check_gamma(gamma)
-
-
-def _check_parts(layout: Any, factors: Any) -> None:
-    if layout is not None:
-        check_type("layout", layout, Layout, "a Layout")
-    if factors is not None:
-        check_type("factors", factors, Factors, "Factors")
