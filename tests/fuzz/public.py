@@ -13,6 +13,7 @@ RECORDS = {
     *("criteria.Augmented", "criteria.Lifted", "criteria.Search", "directions.OrderedGradient"),
     *("exact.Front", "exact.LinearQuadraticSolution", "exact.Sensitivity", "exact.Solution"),
     *("learning.EnvPolicy", "learning.Trained", "learning.TrainedEnv", "tasks.Task"),
+    *("learning.Policy", "learning.TrainedSegments"),
     *("proofs.Certificate", "proofs.Claim", "proofs.StageProof", "proofs.Verification"),
     *("qlearning.Iteration", "qlearning.Kind", "qlearning.Learned", "qlearning.Prediction"),
 }
@@ -60,7 +61,7 @@ def _with_methods(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
         if member.startswith("_") or not own or not inspect.isfunction(inner):
             continue
         learns = "lexicone.learning.algos." in name and member in INSIDE_TRAINING
-        if len(_parameters(inner)) > 1 and not learns:
+        if len(_parameters(inner)) > 1 and not learns and f"{name}.{member}" not in LEFT_OUT:
             yield f"{name}.{member}", getattr(thing, member)
 
 

@@ -3,6 +3,7 @@
 from functools import cache
 
 from tests.fuzz.calls import Call
+from tests.fuzz.calls_files import file_calls
 from tests.fuzz.calls_learning import learning_calls
 from tests.fuzz.calls_models import model_calls
 from tests.fuzz.calls_plots import plot_calls
@@ -12,4 +13,4 @@ from tests.fuzz.calls_solving import solving_calls
 @cache
 def registry() -> tuple[Call, ...]:
     """All of them."""
-    return (*model_calls(), *solving_calls(), *learning_calls(), *plot_calls())
+    return (*model_calls(), *solving_calls(), *learning_calls(), *file_calls(), *plot_calls())

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from lexicone._base import checkpoint
-from lexicone._base.checks import check_kind
+from lexicone._base.arrays import as_numbers
+from lexicone._base.checks import check_flags, check_function, check_kind, check_seed, check_type
 from lexicone.learning._spaces import Actions, flatten
 
 __all__ = ["Policy", "actions_from", "describe_actions", "load_policy"]
@@ -45,7 +46,10 @@ class Policy:
     def see(self, observation: Any) -> Float[np.ndarray, " D"]:
         """What the network sees, before it is scaled."""
         if self.observations is not None:
-            return flatten(self.observations, observation)
+            try:
+                return flatten(self.observations, observation)
+            except (TypeError, ValueError, LookupError, OverflowError, AttributeError) as error:
+                raise ValueError(f"observation: is none of the training's: {error}") from error
         if self.features is None:
             raise ValueError(
                 "features: were a function of observations in training; give it to load_policy as features"
@@ -54,6 +58,7 @@ class Policy:
 
     def outputs(self, rows: Float[np.ndarray, "M D"]) -> Float[np.ndarray, "M outputs"]:
         """Logits of choices, or means of numbers."""
+        rows = as_numbers("rows", rows, (None, None))
         if rows.shape[1] != len(self.mean):
             raise ValueError(f"observation: expected {len(self.mean)} numbers, got {rows.shape[1]}")
         rows = np.clip((rows - self.mean) / np.sqrt(self.square + _LEAST), -_FARTHEST, _FARTHEST)
@@ -67,7 +72,10 @@ class Policy:
         self, rows: Float[np.ndarray, "M D"], generator: np.random.Generator | None
     ) -> np.ndarray:
         """What to do in M places, ``[M,parts]``; the most probable without a generator."""
-        outputs = self.outputs(np.asarray(rows, dtype=float))
+        if generator is not None:
+            check_type("generator", generator, np.random.Generator, "a numpy.random.Generator")
+        rows = as_numbers("rows", rows, (None, None))
+        outputs = self.outputs(rows)
         if not self.actions.discrete:
             if generator is None:
                 return outputs
@@ -167,6 +175,10 @@ def load_policy(
         greedy: take the most probable action instead of sampling.
         seed: of the samples; another one each time by default.
     """
+    check_function("features", features, optional=True)
+    check_flags(greedy=greedy)
+    if seed is not None:
+        check_seed(seed)
     arrays, facts = checkpoint.read(path)
     if not isinstance(facts, dict) or facts.get("kind") != _KIND:
         raise ValueError(f"path: {os.fspath(path)!r} holds no policy; lx.load reads trainings")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from lexicone._base.checks import check_whole
+from lexicone._base.checks import check_flags, check_path, check_seed, check_whole
 from lexicone.learning._environments import refuse_import
 from lexicone.learning._open_world import OpenedWorld, WorldFacts
 from lexicone.learning._policy_file import Policy
@@ -129,6 +129,7 @@ class TrainedSegments(TrainingResult):
     def policy(self, seed: int = 0, *, greedy: bool = False) -> Policy:
         """One seed's policy. It samples its actions, from a generator of its own, or is greedy."""
         self._check_seed(seed)
+        check_flags(greedy=greedy)
         agent = jax.tree.map(lambda leaf: np.asarray(leaf)[seed], self.run.states.learning.agent)
         known = self.given.get("features") if self.known is None else self.known.features
         return Policy(
@@ -142,11 +143,12 @@ class TrainedSegments(TrainingResult):
             self.facts.observations,
             known,
             greedy,
-            np.random.default_rng(seed),
+            np.random.default_rng(int(seed)),
         )
 
     def export(self, path: str | os.PathLike[str], seed: int = 0) -> None:
         """Write one seed's policy to a file with which `load_policy` acts: NumPy alone, no environment, no JAX."""
+        check_path("path", path)
         self.policy(seed).save(path)
 
     def evaluate(
@@ -163,7 +165,8 @@ class TrainedSegments(TrainingResult):
         """
         cap = self.learner.max_steps if max_steps is None else max_steps
         check_whole(episodes=episodes, max_steps=cap)
-        check_whole(0, seed=seed)
+        check_seed(seed)
+        check_flags(greedy=greedy)
         self._check_numbers(range(self.seeds))
         world = self.world
         if isinstance(world, CompiledWorld):

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lexicone._base.checks import is_number
+from lexicone._base.checks import check_type, is_number
+from lexicone.models._layout import Layout
 
-__all__ = ["Factors", "find_factors"]
+__all__ = ["Factors", "check_parts", "find_factors"]
 
 
 class Factors(NamedTuple):
@@ -16,6 +17,14 @@ class Factors(NamedTuple):
     names: tuple[str, ...]
     values: Float[np.ndarray, "S F"]
     """NaN in states that have none, as the end of an episode."""
+
+
+def check_parts(layout: Any, factors: Any) -> None:
+    """A ValueError unless what a model has besides its tables is what it should be, or None."""
+    if layout is not None:
+        check_type("layout", layout, Layout, "a Layout")
+    if factors is not None:
+        check_type("factors", factors, Factors, "Factors")
 
 
 def find_factors(states: list[Any]) -> Factors | None:

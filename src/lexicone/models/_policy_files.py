@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lexicone._base.checks import check_kind
+from lexicone._base.checks import check_kind, check_path
 from lexicone._base.files import check_writable, write_text
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ _FORMS = ("csv", "json", "storm")
 
 def write_policy(path: Any, mdp: Any, policy: Any, form: Any) -> None:
     """See `MDP.write_policy`."""
-    if not isinstance(path, str | os.PathLike):
-        raise ValueError(f"path: expected the path of a file, got {path!r}")
+    check_path("path", path)
     if form is None:
         form = os.fspath(path).rpartition(".")[2].lower()
         if form not in ("csv", "json"):

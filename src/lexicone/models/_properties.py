@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from jaxtyping import Bool
 
-from lexicone._base.checks import is_number
+from lexicone._base.checks import is_listing, is_number
 from lexicone._base.levels import Level
 from lexicone.order import Order
 
@@ -111,8 +111,7 @@ def order_of(objectives: Any, thresholds: Any = ()) -> Order:
 
 
 def _as_entries(thresholds: Any) -> Sequence[Any]:
-    array = isinstance(thresholds, np.ndarray) and thresholds.ndim == 1
-    if isinstance(thresholds, str | bytes) or not (array or isinstance(thresholds, Sequence)):
+    if not is_listing(thresholds) or isinstance(thresholds, Mapping):
         raise ValueError(f"thresholds: expected a list of numbers, got {thresholds!r}")
     return list(thresholds)
 
