@@ -268,10 +268,6 @@ class TestEdges:
         rates = np.einsum("bn,bkn,bk->b", rows[:, 0], rows, found.weights)
         np.testing.assert_array_less(0.999999, rates / np.sum(rows[:, 0] ** 2, axis=-1))
 
-    def test_too_many_objectives(self):
-        with pytest.raises(ValueError, match=r"method: .* K ≤ 16"):
-            find_direction(np.eye(17), np.zeros(17), np.zeros(16), method="flow")
-
     @pytest.mark.parametrize(
         ("changes", "message"),
         [

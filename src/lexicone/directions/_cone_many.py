@@ -17,7 +17,7 @@ from lexicone._base.arrays import repeat_until_done, without_derivative
 from lexicone.directions._checks import diagonal, safe_sqrt
 from lexicone.directions._cone import Certificate, inner_products, tolerances
 
-__all__ = ["project_onto_many"]
+__all__ = ["exchange", "one_hot", "project_onto_many"]
 
 
 class _Search(NamedTuple):
@@ -130,7 +130,7 @@ def _step(xp: Any, search: _Search, bounds: Any, tiny: float) -> tuple[Any, ...]
     # There, the cone that is violated most.
     violation = nu[..., None] * to_e - rho[..., None] * to_g
     violation = xp.where(bounds & ~touching & ~barred, violation / rho[..., None], -math.inf)
-    worst = _one_hot(xp, violation)
+    worst = one_hot(xp, violation)
     outside = xp.max(violation, axis=-1) > 16 * tiny * xp.where(nu > tiny, nu, 1.0)
     outside = outside & (nu > math.sqrt(tiny))
     pivots = diagonal(xp, table[..., :m, :m])
@@ -162,7 +162,7 @@ def _step(xp: Any, search: _Search, bounds: Any, tiny: float) -> tuple[Any, ...]
     changes = changes | (join[..., None] & worst) | (leave[..., None] & first)
     changes = (changes | (swap[..., None] & leaves)) & active[..., None]
     joins = swap[..., None] & worst
-    table = _exchange(xp, table, changes, touching)
+    table = exchange(xp, table, changes, touching)
     touching = touching ^ changes
     return table, touching, multipliers, barred, joins, least, optimal, impossible
 
@@ -173,18 +173,18 @@ def _first_to_vanish(xp: Any, multipliers: Any, loss: Any, among: Any) -> tuple[
     far = xp.where(among, multipliers / xp.where(safe > 0, safe, 1.0), math.inf)
     far = xp.where(among & (loss <= 0), 0.0, far)
     nearest = xp.min(far, axis=-1)
-    return xp.where(nearest < math.inf, nearest, 0.0), _one_hot(xp, -far)
+    return xp.where(nearest < math.inf, nearest, 0.0), one_hot(xp, -far)
 
 
-def _one_hot(xp: Any, numbers: Any) -> Any:
+def one_hot(xp: Any, numbers: Any) -> Any:
     """Marks the largest, the first of several."""
     index = xp.broadcast_to(xp.arange(numbers.shape[-1]), numbers.shape)
     return index == xp.argmax(numbers, axis=-1)[..., None]
 
 
-def _exchange(xp: Any, table: Any, changes: Any, touching: Any) -> Any:
+def exchange(xp: Any, table: Any, changes: Any, touching: Any) -> Any:
     """Pivot on the one index that is marked, in or out; if none is, the table stays as it is."""
-    pad = xp.zeros_like(table[..., 0, :2], dtype=xp.bool)
+    pad = xp.zeros_like(table[..., 0, changes.shape[-1] :], dtype=xp.bool)
     mark = xp.concat([changes, pad], axis=-1)
     column = xp.sum(xp.where(mark[..., None, :], table, 0.0), axis=-1)
     one = xp.ones_like(column)

@@ -22,6 +22,7 @@ from lexicone.directions._cone import (
 )
 from lexicone.directions._cone_many import project_onto_many
 from lexicone.directions._flow import flow_multipliers, flow_rates
+from lexicone.directions._flow_many import flow_multipliers_of_many
 
 __all__ = ["DEFAULT_DELTA", "Direction", "DirectionMethod", "Reason", "find_direction"]
 
@@ -33,8 +34,7 @@ DEFAULT_DELTA = math.pi / 90
 DEFAULT_PRICES = 10.0
 """How many times harder than the last objective a threshold of the flow may pull."""
 
-_FEW = 8  # objectives up to which looking at all 2^(K−1) sets of touching cones is faster than a search
-_FLOW_LIMIT = 16  # objectives; `flow` looks at 2^(K−2) sets
+_FEW = 8  # objectives up to which looking at all sets, of touching cones or held rates, is faster than a search
 
 
 class Reason(IntEnum):
@@ -121,19 +121,14 @@ def find_direction(
             for a, kept in ((gram, 2), (values, 1), (thresholds, 1))
         )
     size = values.shape[-1]
-    if method == "flow" and size > _FLOW_LIMIT:
-        raise ValueError(
-            f'method: "flow" looks at all sets of objectives and serves K ≤ {_FLOW_LIMIT}; '
-            f'got K={size}, use "exact"'
-        )
     squares = diagonal(xp, gram)
     norms = safe_sqrt(xp, squares)
     inverse = xp.where(norms > 0, 1.0 / xp.where(norms > 0, norms, 1.0), 0.0)
     cosines = gram * inverse[..., :, None] * inverse[..., None, :]
 
-    proof = None
+    proof = ended = None
     if asked is not None:
-        weights, found, objective = _flow(xp, cosines, norms, values, thresholds, *asked)
+        weights, found, objective, ended = _flow(xp, cosines, norms, values, thresholds, *asked)
     else:
         slack = slack if active_constraints else None
         sin = xp.zeros_like(sin) if method == "halfspace" else sin
@@ -149,8 +144,9 @@ def find_direction(
     finite = xp.all(xp.all(xp.isfinite(gram), axis=-1), axis=-1) & ~xp.any(
         xp.isnan(values), axis=-1
     )
-    lost = Reason.STATIONARY if method == "flow" else Reason.MISSED
-    reason = xp.where(found, int(Reason.FOUND), int(lost))
+    reason = xp.where(found, int(Reason.FOUND), int(Reason.MISSED))
+    if ended is not None:
+        reason = xp.where(~found & ended, int(Reason.STATIONARY), reason)
     if proof is not None:
         own = xp.sum(xp.where(_marks(xp, objective, size), sin, 0.0), axis=-1)
         proved = proof.dual <= own + 2 * math.sqrt(tolerances(xp, cosines)[0])
@@ -203,15 +199,20 @@ def _flow(
     rate: Any,
     prices: Any,
     fastest: Any,
-) -> tuple[Any, Any, Any]:
-    """Weights of unit gradients, whether they make a direction, and the first objective that is asked to rise."""
+) -> tuple[Any, Any, Any, Any]:
+    """Weights of unit gradients, whether they make a direction, which objective is the first that is asked to rise, and
+    whether the search came to its end."""
     rates, asks = flow_rates(xp, values, thresholds, spread, margin, rate, fastest)
     asks = asks & (norms[..., :-1] > 0)
-    multipliers = flow_multipliers(xp, cosines, rates, prices, asks)
+    if norms.shape[-1] <= _FEW:
+        multipliers, ended = flow_multipliers(xp, cosines, rates, prices, asks), norms[..., -1] >= 0
+    else:
+        multipliers, ended = flow_multipliers_of_many(xp, cosines, rates, prices, asks)
     last = xp.ones_like(norms[..., -1:])
     weights = xp.concat([multipliers, last], axis=-1)
     rising = xp.concat([asks & (rates > 0), last > 0], axis=-1)
     objective = xp.argmax(xp.astype(rising, xp.int32), axis=-1)
     square = xp.sum(weights * xp.sum(cosines * weights[..., None, :], axis=-1), axis=-1)
     tiny, _ = tolerances(xp, cosines)
-    return weights, square > tiny * xp.sum(weights, axis=-1) ** 2, objective
+    found = ended & (square > tiny * xp.sum(weights, axis=-1) ** 2)
+    return weights, found, objective, ended
