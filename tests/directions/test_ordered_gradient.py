@@ -10,7 +10,16 @@ import numpy as np
 import optax
 import pytest
 
-from lexicone import Order, Reason, find_direction, ordered_gradient
+from lexicone import (
+    Order,
+    Reason,
+    at_least,
+    at_most,
+    find_direction,
+    highest,
+    lowest,
+    ordered_gradient,
+)
 from lexicone.directions import OrderedGradient, OrderedState
 
 pytestmark = pytest.mark.usefixtures("compile_quickly", "without_shape_checks")
@@ -92,10 +101,11 @@ def test_vmap_is_a_loop():
 def test_one_loss_is_plain_descent():
     x = jnp.array([1.0, 2.0])
     for order in ([], Order([])):
-        descent = ordered_gradient(lambda x: [x @ x], order)
-        gradient, state = updated(descent, x)
-        np.testing.assert_allclose(gradient, 2 * x, rtol=1e-6)
-        assert state.met.shape == (0,)
+        for losses in (lambda x: [x @ x], lambda x: x @ x):
+            descent = ordered_gradient(losses, order)
+            gradient, state = updated(descent, x)
+            np.testing.assert_allclose(gradient, 2 * x, rtol=1e-6)
+            assert state.met.shape == (0,)
 
 
 def test_one_lucky_batch_decides_nothing():
@@ -250,6 +260,65 @@ def test_wrong_number_of_bounds():
     descent = ordered_gradient(distances, [1.0])
     x = jnp.array([0.4, 0.7])
     with pytest.raises(ValueError, match=r"losses: the order has 2 losses .* got shape \(3,\)"):
+        descent.update(x, descent.init(x))
+
+
+def test_nothing_is_met_before_a_batch_that_counts():
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    x = jnp.array([0.4, 0.7])
+    assert not descent.init(x).met.any()
+    _, state = updated(descent, x, jnp.nan)
+    assert not state.met.any()
+
+
+def test_a_gradient_that_is_not_finite():
+    """The loss is finite and its gradient is not."""
+    descent = ordered_gradient(lambda x: [jnp.sqrt(x[0]), x @ x], {"root": 1.0, "size": None})
+    x = jnp.zeros(2)
+    with pytest.raises(ValueError, match=r"losses: the gradient of root, .* is NaN or infinite"):
+        descent.update(x, descent.init(x))
+    gradient, state = updated(descent, x)
+    assert not gradient.any()
+    assert state.direction.reason == Reason.NOT_FINITE
+
+
+def test_losses_with_names_come_in_any_sequence():
+    x, order = jnp.array([0.5, 1.5]), {"size": 1.0, "sum": None}
+    plain, _ = updated(ordered_gradient(lambda x: [x @ x, x.sum()], order), x)
+    named, _ = updated(ordered_gradient(lambda x: {"sum": x.sum(), "size": x @ x}, order), x)
+    np.testing.assert_array_equal(named, plain)
+    wrong = ordered_gradient(lambda x: {"sum": x.sum(), "length": x @ x}, order)
+    with pytest.raises(ValueError, match=r"order: has the objectives size, sum, but losses has"):
+        wrong.update(x, wrong.init(x))
+
+
+def test_bounds_may_be_said_in_words():
+    """As costs are said elsewhere; what asks for more of a loss, or for amounts per step, does not fit."""
+    for order in ({"size": at_most(1.0), "sum": lowest}, Order([at_most(1.0)]), [at_most(1.0)]):
+        assert ordered_gradient(distances, order).settings.order.thresholds == (1.0,)
+    for wrong in ([at_least(1.0)], {"size": 1.0, "sum": highest}, [at_most(1.0), highest()]):
+        with pytest.raises(ValueError, match=r"order: losses are minimised and have upper bounds"):
+            ordered_gradient(distances, wrong)
+    for wrong in ([-np.inf], [lowest(), 1.0], {"size": lowest, "sum": None}):
+        with pytest.raises(ValueError, match=r"order: .* has no upper bound that can be met"):
+            ordered_gradient(distances, wrong)
+    with pytest.raises(ValueError, match=r"order: objective 1 is said per step"):
+        ordered_gradient(distances, [at_most(1.0, per_step=True)])
+
+
+@pytest.mark.parametrize(
+    ("losses", "options"),
+    [
+        (lambda x: [x, x.sum()], {}),
+        (lambda x: ["one", x.sum()], {}),
+        (lambda x: ([x @ x, x.sum()], {"more": 1}), {}),
+        (lambda x: jnp.stack([x @ x, x.sum(), x.sum()]), {"has_aux": True}),
+    ],
+)
+def test_what_losses_return_is_looked_at(losses, options):
+    descent = ordered_gradient(losses, [1.0], **options)
+    x = jnp.ones(2)
+    with pytest.raises(ValueError, match=r"losses: .* has_aux=True"):
         descent.update(x, descent.init(x))
 
 

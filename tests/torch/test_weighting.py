@@ -76,6 +76,43 @@ def test_nothing_moves_at_a_stationary_point_and_something_elsewhere(method, sha
     assert (free[-1] @ vector) > 0
 
 
+def improvable_matrix(rows: int, columns: int, rank: int) -> Tensor:
+    """One direction lowers all losses: the gradients share it, and differ at right angles to it."""
+    made = torch.Generator().manual_seed(rank)
+    away = (
+        random_matrix(rows, columns - 1, rank - 1) if rank > 1 else torch.zeros(rows, columns - 1)
+    )
+    return torch.cat([torch.rand(rows, 1, generator=made) + 0.1, away], dim=1)
+
+
+@pytest.mark.parametrize("method", ["flow", "exact"])
+@pytest.mark.parametrize("shape", [(20, 10, 10), (20, 10, 5), (20, 10, 1), (20, 100, 19)])
+def test_something_moves_where_all_losses_can_fall(method, shape):
+    """Many losses, of any rank; and none that is protected rises. At a stationary point of them nothing moves."""
+    matrix = improvable_matrix(*shape).double()
+    vector = at_their_bounds(20, method=method, delta=0.0)(matrix)
+    along = matrix @ vector
+    assert along[-1] > 5e-3
+    assert (along[:-1] > -1e-7).all()
+    stationary = stationary_matrix(*shape).double()
+    still = at_their_bounds(20, method=method)(stationary)
+    assert still.norm() < 1e-6 * stationary.norm()
+
+
+@pytest.mark.parametrize("method", ["flow", "exact"])
+def test_what_is_protected_may_come_in_any_sequence(method):
+    """Only the order of what is met and can all be kept is free; another loss as the last is another question."""
+    matrix = random_matrix(9, 11, 9).double()
+    vector = at_their_bounds(9, method=method)(matrix)
+    for seed in range(3):
+        swapped = torch.randperm(8, generator=torch.Generator().manual_seed(seed)).tolist()
+        torch.testing.assert_close(
+            at_their_bounds(9, method=method)(matrix[[*swapped, 8]]), vector, atol=1e-7, rtol=1e-7
+        )
+    other = at_their_bounds(9, method=method)(matrix.flip(0))
+    assert (other - vector).norm() > 0.1 * vector.norm()
+
+
 def test_the_last_loss_may_be_scaled_and_others_too():
     """What is kept is kept at any scale; the vector scales with the loss that is improved."""
     matrix = random_matrix(4, 11, 4).double()
@@ -246,10 +283,21 @@ def test_refusals():
         ordered_backward([x @ x, x.sum(), x[0]], aggregator, [x])
     with pytest.raises(ValueError, match=r"parameters: none of them needs a gradient"):
         ordered_backward([x @ x, x.sum()], aggregator, [torch.ones(2)])
+    model = nn.Linear(2, 1)
+    for wrong in (model, x, 3, model.named_parameters(), {"x": x}):
+        with pytest.raises(ValueError, match=r"parameters: expected a list of tensors"):
+            ordered_loss([x @ x, x.sum()], aggregator, wrong)  # pyright: ignore
+    with pytest.raises(ValueError, match=r"parameters: one of them is computed from others"):
+        ordered_backward([x @ x, x.sum()], aggregator, [2 * x])
+    for helper in (ordered_backward, ordered_loss):
+        with pytest.raises(ValueError, match=r": expected an OrderedAggregator or an Ordered"):
+            helper([x @ x, x.sum()], UPGrad(), [x])  # pyright: ignore
     with pytest.raises(ValueError, match=r"losses: none of them depends on"):
         ordered_loss([torch.tensor(1.0), 2.0], aggregator.gramian_weighting, [x])  # pyright: ignore
     with pytest.raises(ValueError, match=r"losses: expected K numbers"):
         aggregator.observe(["one", "two"])  # pyright: ignore
+    with pytest.raises(ValueError, match=r"losses: expected K numbers"):
+        aggregator.observe(torch.tensor([1j, 2.0]))
     with pytest.raises(ValueError, match=r"gramian: the order has 2 losses"):
         aggregator.observe(torch.ones(2))(torch.ones(3, 4))
     with pytest.raises(ValueError, match=r"smoothing: must be"):
@@ -260,10 +308,53 @@ def test_refusals():
         OrderedWeighting([1.0], method="exact", delta=-1.0)
 
 
+def test_a_gradient_that_is_not_finite_leaves_nothing_behind():
+    """The loss is finite and its gradient is not; whoever skips the batch goes on as if it had not been."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    aggregator = OrderedAggregator({"root": 9.0, "size": None}, smoothing=0.0)
+    with pytest.raises(ValueError, match=r"losses: the gradient of root, .* is NaN or infinite"):
+        ordered_backward([(x[0] - 1.0).sqrt(), x @ x], aggregator, [x])
+    with pytest.raises(ValueError, match=r"losses: the gradient of size is NaN or infinite, or"):
+        ordered_backward([x.sum(), 1e30 * (x @ x)], aggregator, [x])  # its square is
+    assert x.grad is None
+    ordered_backward([x.sum(), x @ x], aggregator, [x])
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
+def test_losses_with_names_come_in_any_sequence():
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    order = {"size": 1.0, "sum": None}
+    weights = ordered_backward([x @ x, x.sum()], OrderedAggregator(order), [x])
+    named = ordered_backward({"sum": x.sum(), "size": x @ x}, OrderedAggregator(order), [x])
+    torch.testing.assert_close(named, weights)
+    with pytest.raises(ValueError, match=r"order: has the objectives size, sum, but losses has"):
+        ordered_backward({"sum": x.sum(), "length": x @ x}, OrderedAggregator(order), [x])
+
+
+def test_one_loss_may_come_alone():
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    ordered_loss(x @ x, OrderedWeighting([]), [x]).backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
+def test_forgotten_losses_do_not_share_memory():
+    weighting = OrderedWeighting([1.0])
+    weighting.observe(torch.tensor([2.0, 3.0])).observe(torch.tensor([1.0, 1.0]))
+    kept = {name: each.clone() for name, each in weighting.state_dict().items()}
+    weighting.reset()
+    weighting.load_state_dict(kept)
+    torch.testing.assert_close(weighting.state_dict(), kept)
+    assert not torch.equal(kept["mean"], kept["variance"])
+
+
 def test_is_at_home_in_torchjd():
     aggregator = OrderedAggregator([0.5], method="exact", delta=0.1)
     assert str(aggregator) == "Ordered [0.5]"
     assert repr(aggregator).startswith("OrderedAggregator(Order([0.5])")
     matrix = torch.ones(2, 3, requires_grad=True)
     assert not aggregator.observe(torch.ones(2)).gramian_weighting(matrix @ matrix.T).requires_grad
+    assert not aggregator(matrix).requires_grad
+    for shape in ((3,), (2, 3, 4)):
+        with pytest.raises(ValueError, match="matrix"):
+            aggregator(torch.ones(shape))
     assert UPGrad()(random_matrix(2, 3, 2)).shape == (3,)

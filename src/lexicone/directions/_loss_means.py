@@ -7,7 +7,7 @@ what it stays above is added up and asked for as well. Serves JAX (jit, vmap), P
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,17 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import as_floats, is_true, namespace
 from lexicone._base.checks import check_range, is_listing
+from lexicone._base.levels import Level
 from lexicone.directions._checks import diagonal, safe_sqrt
 from lexicone.directions._find_direction import Direction, find_direction
-from lexicone.order import Order
+from lexicone.order import Order, OrderLike, highest, match_names
 
 __all__ = [
     "LossMeans",
     "LossSettings",
     "check_losses",
     "choose_direction",
+    "losses_by_name",
     "losses_met",
     "note_losses",
     "start_means",
@@ -60,19 +62,41 @@ class LossSettings(NamedTuple):
     @classmethod
     def checked(
         cls,
-        order: Order | Iterable[float] | Mapping[str, float | None],
+        order: OrderLike,
         smoothing: Any,
         options: dict[str, Any],
     ) -> "LossSettings":
         """A ValueError for what does not fit, before any work."""
-        if not isinstance(order, Order) and not is_listing(order):
-            raise ValueError(f"order: expected an Order or a list of upper bounds, got {order!r}")
-        order = order if isinstance(order, Order) else Order(order)
+        order = _upper_bounds(order)
         check_range("smoothing", smoothing, 0.0, 1.0, below=True)
         size = len(order)
         # One call on known numbers checks the bounds and all options.
         find_direction(np.eye(size), np.zeros(size), _limits(order), **options)
         return cls(order, float(smoothing), options)
+
+
+def _upper_bounds(given: OrderLike) -> Order:
+    """The order whose thresholds, as they stand, are upper bounds: ``at_most(.1)`` of a loss is .1."""
+    if not isinstance(given, Order) and not is_listing(given):
+        raise ValueError(f"order: expected an Order or a list of upper bounds, got {given!r}")
+    if not isinstance(given, Order):
+        given = given if isinstance(given, Mapping) else tuple(given)
+        entries = given.values() if isinstance(given, Mapping) else given
+        for entry in entries:
+            if entry is highest or (isinstance(entry, Level) and entry.sign == 1):
+                raise ValueError(
+                    f"order: losses are minimised and have upper bounds, got {entry!r}"
+                )
+        given = Order(given)
+    for label, level in zip(given.labels, given.levels[:-1], strict=False):
+        if level.per_step:
+            raise ValueError(f"order: {label} is said per step, and losses have no steps")
+        if level.amount is None or level.amount == -math.inf:
+            raise ValueError(
+                f"order: {label} has no upper bound that can be met; only the last of the losses goes without"
+            )
+    bounds = [level.amount for level in given.levels[:-1]]
+    return Order(bounds, names=given.names)  # pyright: ignore[reportArgumentType]
 
 
 def _limits(order: Order) -> np.ndarray:
@@ -87,9 +111,29 @@ def check_losses(settings: LossSettings, losses: Any) -> None:
             f"losses: the order has {len(order)} losses ({len(order) - 1} upper bounds + 1), "
             f"got shape {tuple(losses.shape)}"
         )
-    for label, finite in zip(order.labels, namespace(losses).isfinite(losses), strict=True):
-        if is_true(~finite):
-            raise ValueError(f"losses: {label} is NaN or infinite")
+    finite = namespace(losses).isfinite(losses)
+    if is_true(~finite.all()):
+        wrong = [label for i, label in enumerate(order.labels) if is_true(~finite[i])]
+        raise ValueError(f"losses: {wrong[0]} is NaN or infinite")
+
+
+def losses_by_name(settings: LossSettings, losses: Any) -> Any:
+    """K losses as a list in the order's sequence, if they came with names; a lone loss as a list of one."""
+    if isinstance(losses, Mapping):
+        places = match_names(settings.order, list(losses), "losses")
+        losses = list(losses.values())
+        return [losses[i] for i in places] if len(losses) == len(places) else losses
+    return [losses] if getattr(losses, "shape", None) == () else losses
+
+
+def _check_gradients(xp: Any, gram: Any, settings: LossSettings) -> None:
+    """A ValueError for a gradient that has no length, as far as one can know."""
+    finite = xp.isfinite(diagonal(xp, gram))
+    if is_true(~finite.all()):
+        wrong = [each for i, each in enumerate(settings.order.labels) if is_true(~finite[i])]
+        raise ValueError(
+            f"losses: the gradient of {', '.join(wrong)} is NaN or infinite, or its square is"
+        )
 
 
 def start_means(like: Any, settings: LossSettings) -> LossMeans:
@@ -134,10 +178,10 @@ def _scales(xp: Any, mean: Any, variance: Any, limits: Any, settings: LossSettin
 
 
 def losses_met(means: LossMeans, settings: LossSettings) -> Bool[Any, " thresholds"]:
-    """Which running means are within their bounds, ``mean_j ≤ bound_j``."""
+    """Which running means are within their bounds, ``mean_j ≤ bound_j``; none before the first batch."""
     xp = namespace(means.mean)
     bounds = as_floats(xp, "order", settings.order.thresholds, like=means.mean)
-    return means.mean[:-1] <= bounds
+    return (means.mean[:-1] <= bounds) & (means.weight > 0)
 
 
 def choose_direction(
@@ -149,6 +193,7 @@ def choose_direction(
     deviation of its loss, or a tenth of the bound (of the running mean, where the bound is 0).
     """
     xp = namespace(gram, losses)
+    _check_gradients(xp, gram, settings)
     known = xp.all(xp.isfinite(losses))
     values = xp.where(known, -means.mean, math.nan)
     limits = as_floats(xp, "order", _limits(settings.order), like=values)

@@ -4,7 +4,7 @@
 from one forward pass.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,11 +23,12 @@ from lexicone.directions._loss_means import (
     LossSettings,
     check_losses,
     choose_direction,
+    losses_by_name,
     losses_met,
     note_losses,
     start_means,
 )
-from lexicone.order import Order
+from lexicone.order import OrderLike
 
 __all__ = ["OrderedGradient", "OrderedState", "ordered_gradient"]
 
@@ -77,14 +78,21 @@ class OrderedGradient:
 
         def evaluate(trainable: PyTree) -> tuple[Float[Array, " K"], Any]:
             out = self.losses(eqx.combine(trainable, fixed), *args, **kwargs)
-            losses, aux = out if self.has_aux else (out, None)
-            losses = jnp.stack(losses) if isinstance(losses, list | tuple) else jnp.asarray(losses)
+            losses, aux = self._split(out)
+            losses = _stacked(losses_by_name(self.settings, losses))
             check_losses(self.settings, losses)
             return losses, aux
 
         losses, pull_back, aux = eqx.filter_vjp(evaluate, trainable, has_aux=True)
         gradients = pull_back_all(pull_back, jnp.eye(losses.shape[0], dtype=losses.dtype))
         return ((losses, aux) if self.has_aux else losses), gradients
+
+    def _split(self, out: Any) -> tuple[Any, Any]:
+        if not self.has_aux:
+            return out, None
+        if isinstance(out, tuple) and len(out) == 2:
+            return out
+        raise ValueError("losses: with has_aux=True it returns the pair (losses, auxiliary output)")
 
     def combine(
         self, losses: Float[Array, " K"], gradients: PyTree, state: OrderedState
@@ -119,7 +127,7 @@ class OrderedGradient:
 
 def ordered_gradient(
     losses: Callable[..., Any],
-    order: Order | Iterable[float] | Mapping[str, float | None],
+    order: OrderLike,
     *,
     has_aux: bool = False,
     smoothing: float = 0.9,
@@ -139,9 +147,10 @@ def ordered_gradient(
     (Array(...), Array([False], ...))
 
     Args:
-        losses: JAX function ``(params, *args, **kwargs)`` → K losses, an array or a list. They are *minimised*.
-        order: K−1 *upper bounds*, most important first: an `Order`, a list, or a dict of names. (Everywhere else the
-            thresholds of an `Order` are lower bounds, because there larger is better.)
+        losses: JAX function ``(params, *args, **kwargs)`` → K losses: an array, a list, or a dict with the names of the
+            order. They are *minimised*.
+        order: K−1 *upper bounds*, most important first: an `Order`, a list, or a dict of names; ``at_most(1.0)`` is
+            1.0. (Everywhere else the thresholds of an `Order` are lower bounds, because there larger is better.)
         has_aux: ``losses`` returns (losses, auxiliary output), for example the new state of an equinox model.
         smoothing: how much of earlier batches is kept in the running means that decide which bounds are met. 0 for
             losses without noise.
@@ -160,6 +169,15 @@ def ordered_gradient(
         raise ValueError(f"losses: expected a function of the parameters, got {losses!r}")
     options = {"method": method, **options}
     return OrderedGradient(losses, LossSettings.checked(order, smoothing, options), bool(has_aux))
+
+
+def _stacked(losses: Any) -> Float[Array, " K"]:
+    try:
+        return jnp.stack(losses) if isinstance(losses, list | tuple) else jnp.asarray(losses)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"losses: expected K numbers, got {losses!r}; for (losses, auxiliary output) say has_aux=True"
+        ) from None
 
 
 def _trainable(params: PyTree) -> PyTree:
