@@ -1,17 +1,24 @@
 """How long the direction takes, against the physical limit and against TorchJD.
 
-    python benchmarks/direction.py
+    python benchmarks/direction.py --json benchmarks/results/direction.json
 
 For K=6 gradients of n=10⁶ float32 parameters: the time of Gram matrix + direction + combination, divided by the time
 of two plain passes over the same K×n memory (a row-wise sum each), in JAX and in PyTorch; and divided into the
-time of TorchJD's UPGrad and PCGrad on the same matrix. Then the K×K part alone, compiled: 10 problems at once, and one
-of many objectives. All in one run on the same machine; the table prints ratios, and `--json FILE` keeps them.
+time of TorchJD's UPGrad and PCGrad on the same matrix. In PyTorch both sides are aggregators, as users call them.
+Where there is a C compiler, a loop in C shows what one thread can do at best. Then the K×K part alone, compiled: 10
+problems at once; and, on one core, one problem of many objectives. Medians; all in one run on the same machine, whose
+load before and after is kept with the results (`--json`).
 """
 
 import argparse
+import ctypes
 import json
 import os
+import shutil
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +36,7 @@ from lexicone.directions._gradients import combine, gram
 OBJECTIVES, PARAMETERS, PROBLEMS = 6, 1_000_000, 10
 CALLS = 100  # of the K×K part, one after the other
 DELTA = 0.05
+METHODS = ("sequential", "exact", "flow")
 
 
 def timed(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
@@ -63,46 +71,81 @@ def jax_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
 
     return {
         "JAX, two plain passes": two_passes,
-        "JAX, sequential": lambda: compiled(gradients, "sequential").block_until_ready(),
-        "JAX, exact": lambda: compiled(gradients, "exact").block_until_ready(),
+        **{
+            f"JAX, {method}": lambda method=method: compiled(gradients, method).block_until_ready()
+            for method in METHODS
+        },
     }
 
 
 def torch_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
     try:
         import torch
+        from torchjd.aggregation import PCGrad, UPGrad
     except ImportError:
         return {}
-    from lexicone.torch._losses import gram as torch_gram
+    from lexicone.torch import OrderedAggregator
 
-    gradients = torch.from_numpy(matrix)
-    values, thresholds = torch.zeros(OBJECTIVES), torch.zeros(OBJECTIVES - 1)
-
-    def step(method: Any) -> Any:
-        weights = find_direction(
-            torch_gram(gradients), values, thresholds, delta=DELTA, method=method
-        ).weights
-        return weights @ gradients
+    gradients, losses = torch.from_numpy(matrix), torch.ones(OBJECTIVES)
 
     def two_passes() -> Any:
         return gradients.sum(dim=1), gradients.sum(dim=1)
 
-    contestants = {
-        "torch, two plain passes": two_passes,
-        "torch, sequential": lambda: step("sequential"),
-        "torch, exact": lambda: step("exact"),
-    }
-    try:
-        from torchjd.aggregation import PCGrad, UPGrad
+    def ordered(method: Any) -> Callable[[], Any]:
+        aggregator = OrderedAggregator([1.0] * (OBJECTIVES - 1), method=method, delta=DELTA)
+        return lambda: aggregator.observe(losses)(gradients)
 
-        upgrad, pcgrad = UPGrad(), PCGrad()
-    except ImportError:
-        return contestants
+    upgrad, pcgrad = UPGrad(), PCGrad()
     return {
-        **contestants,
+        "torch, two plain passes": two_passes,
+        **{f"torch, {method}": ordered(method) for method in METHODS},
         "TorchJD, UPGrad": lambda: upgrad(gradients),
         "TorchJD, PCGrad": lambda: pcgrad(gradients),
     }
+
+
+def c_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """The loops of direction.c, and the weights by NumPy."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        built = str(Path(folder) / "direction.so")
+        source = str(Path(__file__).with_suffix(".c"))
+        options = ["-O3", "-march=native", "-ffast-math", "-mprefer-vector-width=512"]
+        if subprocess.run(
+            [compiler, *options, "-shared", "-fPIC", source, "-o", built], check=False
+        ).returncode:
+            return {}
+        loops = ctypes.CDLL(built)
+    n = ctypes.c_size_t(matrix.shape[1])
+    first, second = np.triu_indices(OBJECTIVES)
+    pairs, out = np.empty(len(first)), np.empty(matrix.shape[1], np.float32)
+    values = np.zeros(OBJECTIVES, np.float32)
+
+    def at(array: np.ndarray) -> Any:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    def two_passes() -> None:
+        loops.sums(at(matrix), n, at(out))
+        loops.sums(at(matrix), n, at(out))
+
+    def step() -> np.ndarray:
+        loops.gram(at(matrix), n, at(pairs))
+        products = np.empty((OBJECTIVES, OBJECTIVES), np.float32)
+        products[first, second] = products[second, first] = pairs
+        found = find_direction(products, values, values[1:], delta=DELTA, method="exact")
+        loops.combine(at(matrix), n, at(found.weights), at(out))
+        return out
+
+    np.testing.assert_allclose(step()[:9], _direction(matrix)[:9], rtol=1e-3, atol=1e-4)
+    return {"C, two plain passes": two_passes, "C, exact": step}
+
+
+def _direction(matrix: np.ndarray) -> np.ndarray:
+    zeros = np.zeros(OBJECTIVES, np.float32)
+    products = matrix @ matrix.T
+    return find_direction(products, zeros, zeros[1:], delta=DELTA, method="exact").weights @ matrix
 
 
 def small_contestants(rows: np.ndarray) -> dict[str, Callable[[], Any]]:
@@ -124,22 +167,32 @@ def small_contestants(rows: np.ndarray) -> dict[str, Callable[[], Any]]:
 
         return run
 
-    return {"K×K, sequential": find("sequential"), "K×K, exact": find("exact")}
+    return {f"K×K, {method}": find(method) for method in METHODS}
 
 
 def many_contestants(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
-    """One problem of many objectives, whose search takes about K/2 changes of the set of touching cones."""
+    """One problem of many objectives, whose search takes about K/2 changes of a set."""
 
-    def find(size: int) -> Callable[[], Any]:
+    def find(size: int, method: Any) -> Callable[[], Any]:
         rows = jnp.asarray(rng.normal(size=(size, 4 * size)).astype(np.float32))
         zeros = jnp.zeros(size)
         compiled = jax.jit(
-            lambda gram: find_direction(gram, zeros, zeros[1:], delta=DELTA, method="exact")
+            lambda gram: find_direction(gram, zeros, zeros[1:], delta=DELTA, method=method)
         )
         products = rows @ rows.T
         return lambda: jax.block_until_ready(compiled(products))
 
-    return {f"one of K={size}, exact": find(size) for size in (16, 64, 128)}
+    return {
+        f"one of K={size}, {method}": find(size, method)
+        for size in (16, 64, 128)
+        for method in ("exact", "flow")
+    }
+
+
+def many_on_one_core(rounds: int) -> dict[str, float]:
+    """In a process of its own, so that its threads, too, keep to one core."""
+    command = [sys.executable, __file__, "--many", "--rounds", str(rounds)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def main() -> None:
@@ -148,17 +201,25 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--many", action="store_true", help="only many objectives, as JSON")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
+    if options.many:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {0})  # before JAX starts its threads
+        print(json.dumps(timed(many_contestants(rng), options.rounds)))
+        return
+    before = os.getloadavg()
     matrix = rng.normal(size=(OBJECTIVES, PARAMETERS)).astype(np.float32)
     matrix += 0.3 * matrix[:1] * rng.normal(size=(OBJECTIVES, 1)).astype(np.float32)  # correlated
     rows = rng.normal(size=(PROBLEMS, OBJECTIVES, 50)).astype(np.float32)
     small = timed(small_contestants(rows), options.rounds)
     small = {name: each / CALLS for name, each in small.items()}
-    small |= timed(many_contestants(rng), options.rounds)
+    small |= many_on_one_core(options.rounds)
     # One library after the other: their thread pools would slow each other down.
     seconds = timed(jax_contestants(matrix), options.rounds)
-    seconds |= timed(torch_contestants(matrix), options.rounds) | small
+    seconds |= timed(torch_contestants(matrix), options.rounds)
+    seconds |= timed(c_contestants(matrix), options.rounds) | small
 
     table = Table(
         title=f"K={OBJECTIVES}, n={PARAMETERS:,}, float32; K×K: {PROBLEMS} problems at once"
@@ -177,9 +238,11 @@ def main() -> None:
             "" if name in small or peer is None else f"{time_taken / peer:.2f}",
         )
     Console().print(table)
+    print(f"load before {before[0]:.1f}, after {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     if options.json:
         kept = {
-            "load": os.getloadavg(),
+            "load before": before,
+            "load after": os.getloadavg(),
             "cores": os.cpu_count(),
             "seconds": seconds,
             "ratios": ratios,

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _BLOCK = 8192
+_FEW = 8
 
 
 def check_tree(name: str, tree: PyTree, *, leading: bool = False) -> int:
@@ -95,11 +96,22 @@ def _products(rows: Float[Array, "K n"]) -> Float[Array, "K K"]:
 
 
 def combine(weights: Float[Array, " K"], gradients: PyTree) -> PyTree:
-    """``Σ wᵢ gᵢ``: the leaves lose their leading axis."""
+    """``Σ wᵢ gᵢ``: the leaves lose their leading axis. Of few gradients one fused sum, faster than a product."""
     size = check_tree("gradients", gradients, leading=True)
     if not _is_array(weights) or weights.shape != (size,):
         raise ValueError(f"weights: expected an array of {size} numbers, got {weights!r}")
-    return jax.tree.map(lambda g: jnp.tensordot(weights.astype(g.dtype), g, axes=1), gradients)
+
+    def leaf(g: Array) -> Array:
+        w = weights.astype(g.dtype)
+        return sum_of(w, g) if w.shape[0] <= _FEW else jnp.tensordot(w, g, axes=1)
+
+    def sum_of(w: Array, g: Array) -> Array:
+        total = w[0] * g[0]
+        for i in range(1, w.shape[0]):
+            total = total + w[i] * g[i]
+        return total
+
+    return jax.tree.map(leaf, gradients)
 
 
 def pull_back_all(
