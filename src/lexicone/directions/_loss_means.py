@@ -1,9 +1,12 @@
 """Ordered losses: what is met is decided by running means, and the direction by what is met.
 
 Losses are *minimised* and their thresholds are upper bounds, so that with ``F = −loss`` and ``τ = −bound`` all is as
-everywhere else, where larger is better. One minibatch says too little, so each loss is followed by its running mean and
-deviation. Its gradient promises too much, because most of its length is noise: a loss would settle above its bound, so
-what it stays above is added up and asked for as well. Serves JAX (jit, vmap), PyTorch and NumPy.
+everywhere else, where larger is better. One minibatch says too little about what is met, so each loss is followed by
+its running mean and deviation. The flow, whose rates shrink with the distance from a bound, takes that of the latest
+batch: an optimiser averages the noise of many small steps anyway, and a mean that lags behind its momentum would make
+losses swing around their bounds. A minibatch's gradient promises too much, because most of its length is noise: a loss
+would settle above its bound, so what its mean stays above is added up and asked for as well. Serves JAX (jit, vmap),
+PyTorch and NumPy.
 """
 
 import math
@@ -46,6 +49,8 @@ class LossMeans(NamedTuple):
     """Running squares of the distance between a batch's losses and the means before it."""
     weight: Float[Any, ""]
     """How much of the memory has been filled, from 0 to 1."""
+    latest: Float[Any, " K"]
+    """The losses of the last batch of which note was taken."""
     shift: Float[Any, " K-1"]
     """How far below its bound the flow aims, because a loss has stayed above it; in scales of the bound."""
 
@@ -140,7 +145,7 @@ def start_means(like: Any, settings: LossSettings) -> LossMeans:
     """Before the first batch, in the dtype and on the device of ``like``."""
     xp = namespace(like)
     zeros = as_floats(xp, "losses", [0.0] * len(settings.order), like=like)
-    return LossMeans(zeros, zeros, as_floats(xp, "losses", 0.0, like=like), zeros[1:])
+    return LossMeans(zeros, zeros, as_floats(xp, "losses", 0.0, like=like), zeros, zeros[1:])
 
 
 def note_losses(before: LossMeans, losses: Float[Any, " K"], settings: LossSettings) -> LossMeans:
@@ -165,7 +170,8 @@ def note_losses(before: LossMeans, losses: Float[Any, " K"], settings: LossSetti
     over = xp.where(limited & (scale > 0), over / xp.where(scale > 0, scale, 1.0), 0.0)
     step = xp.where(over < _NEAR, xp.clip(over, -1.0, 1.0), 0.0)
     shift = xp.clip(before.shift + _CORRECTION * step, 0.0, _NEAR)
-    return LossMeans(mean, variance, xp.where(finite, weight, before.weight), shift)
+    latest = xp.where(finite, losses, before.latest)
+    return LossMeans(mean, variance, xp.where(finite, weight, before.weight), latest, shift)
 
 
 def _scales(xp: Any, mean: Any, variance: Any, limits: Any, settings: LossSettings) -> Any:
@@ -195,9 +201,10 @@ def choose_direction(
     xp = namespace(gram, losses)
     _check_gradients(xp, gram, settings)
     known = xp.all(xp.isfinite(losses))
-    values = xp.where(known, -means.mean, math.nan)
+    flows = settings.options["method"] == "flow"
+    values = xp.where(known, -(means.latest if flows else means.mean), math.nan)
     limits = as_floats(xp, "order", _limits(settings.order), like=values)
-    if settings.options["method"] != "flow":
+    if not flows:
         return find_direction(gram, values, limits, **settings.options)
     spread = _scales(xp, means.mean, means.variance, limits, settings)
     margin = as_floats(xp, "margin", settings.options.get("margin", 0.0), like=values) + means.shift

@@ -153,7 +153,7 @@ def ordered_gradient(
             1.0. (Everywhere else the thresholds of an `Order` are lower bounds, because there larger is better.)
         has_aux: ``losses`` returns (losses, auxiliary output), for example the new state of an equinox model.
         smoothing: how much of earlier batches is kept in the running means that decide which bounds are met. 0 for
-            losses without noise.
+            losses without noise. (The flow's pull goes by the latest batch.)
         method: how the direction is found, as in `find_direction`. ``"flow"``, the default, brings each loss to its
             bound and holds it there. ``"exact"`` and ``"sequential"`` are the paper's: improve the first loss above
             its bound and let none of those before it rise.

@@ -66,7 +66,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
             ``at_most(1.0)`` is 1.0. Losses are *minimised*. (Everywhere else the thresholds of an `Order` are lower
             bounds, and larger is better.)
         smoothing: how much of earlier batches is kept in the running means that decide which bounds are met. 0 for
-            losses without noise.
+            losses without noise. (The flow's pull goes by the latest batch.)
         method: ``"flow"``, ``"exact"``, … as in `find_direction`, and so are the other options.
 
     `observe` the losses, then call it with their Gram matrix ``[K,K]``. Weights are 0 where there is no direction;
@@ -76,6 +76,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
     mean: Tensor
     variance: Tensor
     weight: Tensor
+    latest: Tensor
     shift: Tensor
 
     def __init__(
@@ -96,7 +97,7 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
     @property
     def losses(self) -> LossMeans:
         """Running means of the losses, and their deviations."""
-        return LossMeans(self.mean, self.variance, self.weight, self.shift)
+        return LossMeans(*(getattr(self, name) for name in LossMeans._fields))
 
     @property
     def met(self) -> Tensor:
@@ -133,7 +134,8 @@ class OrderedWeighting(Weighting[PSDMatrix], Stateful):
         raise ValueError(f"losses: expected K numbers, got {losses!r}")
 
     def _keep(self, losses: LossMeans) -> None:
-        self.mean, self.variance, self.weight, self.shift = map(torch.as_tensor, losses)
+        for name, each in losses._asdict().items():
+            setattr(self, name, torch.as_tensor(each))
 
     def reset(self) -> None:
         """Forget all losses."""
