@@ -6,8 +6,8 @@ For K=6 gradients of n=10⁶ float32 parameters: the time of Gram matrix + direc
 of two plain passes over the same K×n memory (a row-wise sum each), in JAX and in PyTorch; and divided into the
 time of TorchJD's UPGrad and PCGrad on the same matrix. In PyTorch both sides are aggregators, as users call them.
 Where there is a C compiler, a loop in C shows what one thread can do at best. Then the K×K part alone, compiled: 10
-problems at once; and, on one core, one problem of many objectives. Medians; all in one run on the same machine, whose
-load before and after is kept with the results (`--json`).
+problems at once; and, on one core, one problem of many objectives. Medians, and the least times, which a busy machine
+disturbs least; all in one run, and the load before and after it is kept with the results (`--json`).
 """
 
 import argparse
@@ -39,8 +39,11 @@ DELTA = 0.05
 METHODS = ("sequential", "exact", "flow")
 
 
-def timed(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each, measured in turn so that a busy machine slows all of them alike."""
+Times = dict[str, tuple[float, float]]
+
+
+def timed(contestants: dict[str, Callable[[], Any]], rounds: int) -> Times:
+    """Median and least seconds of each, measured in turn so that a busy machine slows all of them alike."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run()
@@ -49,7 +52,7 @@ def timed(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, f
             start = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
+    return {name: (statistics.median(each), min(each)) for name, each in seconds.items()}
 
 
 def jax_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
@@ -189,7 +192,7 @@ def many_contestants(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     }
 
 
-def many_on_one_core(rounds: int) -> dict[str, float]:
+def many_on_one_core(rounds: int) -> Times:
     """In a process of its own, so that its threads, too, keep to one core."""
     command = [sys.executable, __file__, "--many", "--rounds", str(rounds)]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
@@ -214,7 +217,7 @@ def main() -> None:
     matrix += 0.3 * matrix[:1] * rng.normal(size=(OBJECTIVES, 1)).astype(np.float32)  # correlated
     rows = rng.normal(size=(PROBLEMS, OBJECTIVES, 50)).astype(np.float32)
     small = timed(small_contestants(rows), options.rounds)
-    small = {name: each / CALLS for name, each in small.items()}
+    small = {name: (median / CALLS, least / CALLS) for name, (median, least) in small.items()}
     small |= many_on_one_core(options.rounds)
     # One library after the other: their thread pools would slow each other down.
     seconds = timed(jax_contestants(matrix), options.rounds)
@@ -224,30 +227,33 @@ def main() -> None:
     table = Table(
         title=f"K={OBJECTIVES}, n={PARAMETERS:,}, float32; K×K: {PROBLEMS} problems at once"
     )
-    for column in ("", "time", "÷ two plain passes", "÷ TorchJD UPGrad"):
+    for column in ("", "median", "least", "÷ two plain passes", "least ÷ least", "÷ UPGrad"):
         table.add_column(column, justify="right" if column else "left")
-    ratios = {}
-    for name, time_taken in seconds.items():
+    results = {}
+    for name, (median, least) in seconds.items():
         limit = seconds.get(f"{name.split(',')[0]}, two plain passes".replace("TorchJD", "torch"))
-        peer = seconds.get("TorchJD, UPGrad")
-        ratios[name] = None if limit is None else time_taken / limit
+        peer = None if name in small else seconds.get("TorchJD, UPGrad")
+        results[name] = {
+            "median seconds": median,
+            "least seconds": least,
+            "÷ two plain passes": limit and median / limit[0],
+            "least ÷ least": limit and least / limit[1],
+            "÷ UPGrad": peer and median / peer[0],
+        }
+        ratios = list(results[name].values())[2:]
         table.add_row(
             name,
-            f"{time_taken * 1e6:,.0f} µs" if name in small else f"{time_taken * 1e3:.2f} ms",
-            "" if ratios[name] is None else f"{ratios[name]:.2f}",
-            "" if name in small or peer is None else f"{time_taken / peer:.2f}",
+            *(f"{1e6 * each:,.0f} µs" for each in (median, least)),
+            *("" if each is None else f"{each:.2f}" for each in ratios),
         )
     Console().print(table)
-    print(f"load before {before[0]:.1f}, after {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+    after = os.getloadavg()
+    print(f"load before {before[0]:.1f}, after {after[0]:.1f}, {os.cpu_count()} cores")
     if options.json:
-        kept = {
-            "load before": before,
-            "load after": os.getloadavg(),
-            "cores": os.cpu_count(),
-            "seconds": seconds,
-            "ratios": ratios,
-        }
-        options.json.write_text(json.dumps(kept, indent=2) + "\n")
+        kept = {"load before": before, "load after": after, "cores": os.cpu_count()}
+        options.json.write_text(
+            json.dumps(kept | {"results": results}, indent=2, ensure_ascii=False) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Writes the tables of results.md from the results beside it.
 
-    python experiments/ordered_losses/tables.py
+python experiments/ordered_losses/tables.py
 """
 
 import json
@@ -49,7 +49,9 @@ def with_tables(text: str) -> str:
     """The text with its tables as the results have them."""
     for name in COLUMNS:
         mark = re.escape(MARK.format(name))
-        text = re.sub(rf"({mark})(\|[^\n]*\n)*", lambda found, name=name: found[1] + table(name), text)
+        text = re.sub(
+            rf"({mark})(\|[^\n]*\n)*", lambda found, name=name: found[1] + table(name), text
+        )
     return text
 
 

@@ -27,6 +27,13 @@ def test_digits():
     assert results["ordered"]["drawing"] < 0.08
 
 
+def test_the_tables_are_those_of_the_results():
+    script = runpy.run_path(str(EXAMPLES / "tables.py"))
+    text = (EXAMPLES / "results.md").read_text()
+    assert all(script["MARK"].format(name) in text for name in script["COLUMNS"])
+    assert script["with_tables"](text) == text
+
+
 def test_truss():
     script = runpy.run_path(str(EXAMPLES / "truss.py"))
     start = script["start"](0)
