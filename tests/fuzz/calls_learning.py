@@ -112,6 +112,9 @@ def _torch() -> list[Call]:
     def seen() -> Any:
         return door.OrderedWeighting([1.0]).observe(torch.tensor([0.5, 2.0]))
 
+    def looked() -> Any:
+        return door.OrderedAggregator([1.0]).observe(torch.tensor([0.5, 2.0]))
+
     def computed() -> dict[str, Any]:
         weight = torch.tensor([0.3, 0.2], requires_grad=True)
         return {"losses": [weight.sum() ** 2, (weight - 1).square().sum()], "parameters": [weight]}
@@ -125,6 +128,8 @@ def _torch() -> list[Call]:
             "OrderedWeighting.observe", lambda: (door.OrderedWeighting([1.0]).observe, dict(losses))
         ),
         of("OrderedWeighting.forward", lambda: (seen().forward, {"gramian": torch.eye(2)})),
+        of("OrderedWeighting.stack", lambda: (seen().stack, losses)),
+        of("OrderedAggregator.forward", lambda: (looked().forward, {"matrix": torch.eye(2)})),
         of("OrderedAggregator", lambda: (door.OrderedAggregator, dict(options))),
         of(
             "OrderedAggregator.observe",

@@ -11,7 +11,6 @@ import lexicone as lx
 from lexicone import models, tasks
 from tests.fuzz import material as m
 from tests.fuzz.calls import Call, call
-from tests.helpers.checker_files import HOME, ROBOT, TIME, UMB_ARRAYS, UMB_INDEX, write_umb
 
 OF_ORDERS = ("thresholds", "names", "amount", "horizon", "per_step", "order", "break_ties")
 OF_MODELS = (
@@ -23,7 +22,7 @@ OF_MODELS = (
 
 def model_calls() -> list[Call]:
     """Of ``lexicone``, ``lexicone.models``, ``lexicone.tasks`` and ``lexicone.gym``."""
-    return [*_orders(), *_models(), *_checker_files(), *_values(), *_tasks(), *_gym()]
+    return [*_orders(), *_models(), *_values(), *_tasks(), *_gym()]
 
 
 def _orders() -> list[Call]:
@@ -132,38 +131,6 @@ def _models() -> list[Call]:
             "lexicone.models.LinearQuadratic",
             lx.LinearQuadratic,
             {**m.linear_quadratic(), "initial": np.eye(2), "objective_names": ("comfort", "fuel")},
-        ),
-    ]
-
-
-def _checker_files() -> list[Call]:
-    asked = [HOME, TIME]
-    named = {"home": 'P>=0.9 [F "home"]', "time": TIME}
-    robot = lx.MDP.from_drn(ROBOT, asked)
-    policy = np.zeros(robot.num_states, dtype=int)
-
-    def archive() -> dict[str, Any]:
-        path = write_umb(m.folder() / "model.umb", UMB_INDEX, UMB_ARRAYS)
-        return {"path": path, "objectives": ['Rmin=? [F "goal"]'], "discounted": True}
-
-    def written(name: str, **options: Any) -> Any:
-        return lambda: {"path": m.folder() / name, "policy": policy, **options}
-
-    return [
-        call("lexicone.models.order_of", lx.order_of, {"objectives": asked, "thresholds": [0.9]}),
-        call("lexicone.models.order_of", lx.order_of, {"objectives": named}),
-        call(
-            "lexicone.models.MDP.from_drn",
-            lx.MDP.from_drn,
-            {"path": ROBOT, "objectives": asked, "discounted": False},
-        ),
-        call("lexicone.models.MDP.from_umb", lx.MDP.from_umb, archive),
-        call("lexicone.models.MDP.to_drn", robot.to_drn, written("model.drn")),
-        call("lexicone.models.MDP.write_policy", robot.write_policy, written("policy.csv")),
-        call(
-            "lexicone.models.MDP.write_policy",
-            robot.write_policy,
-            written("policy.json", form="storm"),
         ),
     ]
 

@@ -36,7 +36,7 @@ from lexicone.models._defects import find_defects
 from lexicone.models._dynamics import Dynamics
 from lexicone.models._factors import Factors, check_parts
 from lexicone.models._layout import Layout
-from lexicone.models._names import as_names, check_names, check_parts
+from lexicone.models._names import as_names, check_names
 from lexicone.models._packing import (
     Dense,
     Sparse,

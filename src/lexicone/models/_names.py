@@ -1,13 +1,11 @@
-"""Names of states, actions and objectives, and what else a model says of itself."""
+"""Names of states, actions and objectives."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from lexicone._base.checks import as_texts, check_type, is_listing
-from lexicone.models._factors import Factors
-from lexicone.models._layout import Layout
+from lexicone._base.checks import as_texts, is_listing
 
-__all__ = ["as_names", "check_names", "check_parts"]
+__all__ = ["as_names", "check_names"]
 
 
 def as_names(
@@ -40,11 +38,3 @@ def check_names(model: Any, sizes: tuple[int, ...], objectives: tuple[int, ...])
             seen: set[str] = set()
             twice = next(n for n in names if n in seen or seen.add(n))
             raise ValueError(f"{name}_names: {twice!r} appears twice")
-
-
-def check_parts(layout: Any, factors: Any) -> None:
-    """A ValueError unless they are a `Layout` and `Factors`, where they are given."""
-    if layout is not None:
-        check_type("layout", layout, Layout, "a Layout")
-    if factors is not None:
-        check_type("factors", factors, Factors, "Factors")

@@ -186,6 +186,12 @@ class OrderedAggregator(GramianWeightedAggregator, Stateful):
     @torch.no_grad()
     def forward(self, matrix: Matrix, /) -> Tensor:
         """``Σ wᵢ gᵢ``, ``[K,n] → [n]``; knows no derivative."""
+        size = len(self.gramian_weighting.settings.order)
+        numbers = isinstance(matrix, Tensor) and matrix.is_floating_point()
+        if not numbers or matrix.ndim != 2 or len(matrix) != size:
+            raise ValueError(
+                f"matrix: expected a tensor of {size} gradients as rows, got {matrix!r}"
+            )
         return super().forward(matrix)
 
     @property
