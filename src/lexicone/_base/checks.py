@@ -145,7 +145,7 @@ def check_seed(seed: Any) -> None:
     """A ValueError unless it is a whole number of 32 bits."""
     if not isinstance(seed, Integral) or not is_number(seed):
         raise ValueError(f"seed: must be a whole number, got {seed!r}")
-    if not 0 <= seed < 2**32:
+    if not 0 <= int(seed) < 2**32:
         raise ValueError(f"seed: must be at least 0 and below 2³², got {seed}")
 
 
