@@ -33,7 +33,6 @@ COLUMNS = {
         "seconds": ("seconds", "{:.0f}"),
     },
 }
-COLUMNS["screening-300"] = dict(list(COLUMNS["screening"].items())[:3])
 
 
 def table(name: str) -> str:

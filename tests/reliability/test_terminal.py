@@ -90,10 +90,14 @@ def test_progress_shows_names_as_they_are(capsys):
 
 
 def start(*arguments, **options):
-    """The command in a process of its own, its first line read where there is one to wait for."""
+    """The command in a process of its own, its first line read where there is one to wait for.
+
+    Interrupts count there even where these tests run in the background of a shell, which lets them be ignored.
+    """
+    heed = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = "from lexicone.cli import main; print('ready', file=sys.stderr, flush=True); main()"
     return subprocess.Popen(
-        [sys.executable, "-c", f"import sys; {code}", *arguments],
+        [sys.executable, "-c", f"{heed}; {code}", *arguments],
         stderr=subprocess.PIPE,
         text=True,
         **options,

@@ -298,7 +298,7 @@ def test_refusals():
         aggregator.observe(["one", "two"])  # pyright: ignore
     with pytest.raises(ValueError, match=r"losses: expected K numbers"):
         aggregator.observe(torch.tensor([1j, 2.0]))
-    with pytest.raises(ValueError, match=r"gramian: the order has 2 losses"):
+    with pytest.raises(ValueError, match=r"matrix: expected a tensor of 2 gradients"):
         aggregator.observe(torch.ones(2))(torch.ones(3, 4))
     with pytest.raises(ValueError, match=r"smoothing: must be"):
         OrderedWeighting([1.0], smoothing=-0.1)
