@@ -7,14 +7,21 @@ Everything else in lexicone asks an `Order` when it has to decide what is better
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lexicone._base.arrays import as_floats, as_numbers, is_true, namespace, plain
+from lexicone._base.arrays import (
+    as_floats,
+    as_numbers,
+    broadcast_leading,
+    is_true,
+    namespace,
+    plain,
+)
 from lexicone._base.checks import (
     as_texts,
     check_flags,
@@ -23,7 +30,8 @@ from lexicone._base.checks import (
     check_range,
     is_listing,
 )
-from lexicone._base.levels import Level, as_level, make_level
+from lexicone._base.entries import as_levels, split_mapping
+from lexicone._base.levels import Level, check_chance, make_level, order_html
 
 __all__ = [
     "Criterion",
@@ -39,43 +47,77 @@ __all__ = [
     "match_names",
 ]
 
-Criterion = Literal["expected", "episode"]
-"""What thresholds hold for: expected returns, or the return of every episode."""
+Criterion = Literal["expected", "episode", "chance"]
+"""What thresholds hold for: expected returns, the return of every episode, or of a share of episodes that each says."""
 
 
 def at_least(
-    amount: float | int, *, per_step: bool = False, horizon: float | int | None = None
+    amount: float | int,
+    *,
+    per_step: bool = False,
+    horizon: float | int | None = None,
+    chance: float | int | None = None,
+    worst: float | int | None = None,
 ) -> Level:
     """A threshold on what should be large: ``value ≥ amount``. As a total it is what a plain number says too.
 
-    With ``per_step`` the amount is a mean per step, as in a service level of 95 %: the total has to reach
-    ``amount·Σ_t γ^t``, which is ``amount/(1−γ)``, or ``amount·H`` with γ=1 and a ``horizon`` of H steps, which must
-    then be given. Steps after the end of an episode count, with 0.
+    Args:
+        amount: of the total.
+        per_step: the amount is a mean per step, as in a service level of 95 %: the total has to reach
+            ``amount·Σ_t γ^t``, which is ``amount/(1−γ)``, or ``amount·H`` with γ=1; ended episodes count on, with 0.
+        horizon: H, so many steps, which must be given with ``per_step`` where γ=1.
+        chance: not the mean but this share of episodes shall reach it, ``P(R ≥ amount) ≥ chance``; for
+            ``criterion="chance"``.
+        worst: the mean over this share of episodes, the worst ones, shall reach it (the conditional value-at-risk); for
+            `search` with that criterion.
     """
     check_range("amount", amount)
-    return make_level(amount, 1, per_step, horizon)
+    return make_level(amount, 1, per_step, horizon, chance, worst)
 
 
 def at_most(
-    amount: float | int, *, per_step: bool = False, horizon: float | int | None = None
+    amount: float | int,
+    *,
+    per_step: bool = False,
+    horizon: float | int | None = None,
+    chance: float | int | None = None,
+    worst: float | int | None = None,
 ) -> Level:
     """A threshold on a cost: ``−value ≤ amount``. The model still pays *minus* the cost: larger is better everywhere.
 
-    So ``at_most(200)`` is the threshold −200, said and shown as 200. ``per_step`` is as in `at_least`.
+    So ``at_most(200)`` is the threshold −200, said and shown as 200.
+
+    Args:
+        amount, per_step, horizon, chance, worst: as in `at_least`.
     """
     check_range("amount", amount)
-    return make_level(amount, -1, per_step, horizon)
+    return make_level(amount, -1, per_step, horizon, chance, worst)
 
 
-def highest(*, per_step: bool = False, horizon: float | int | None = None) -> Level:
-    """As large as possible: the last objective, whose values are shown so; before it, a threshold of ∞."""
-    return make_level(None, 1, per_step, horizon)
+def highest(
+    *,
+    per_step: bool = False,
+    horizon: float | int | None = None,
+    worst: float | int | None = None,
+) -> Level:
+    """As large as possible: the last objective, whose values are shown so; before it, a threshold of ∞.
+
+    Options are as in `at_least`: ``worst=0.05`` makes the mean over the worst 5 % of episodes as large as possible.
+    """
+    return make_level(None, 1, per_step, horizon, None, worst)
 
 
-def lowest(*, per_step: bool = False, horizon: float | int | None = None) -> Level:
+def lowest(
+    *,
+    per_step: bool = False,
+    horizon: float | int | None = None,
+    worst: float | int | None = None,
+) -> Level:
     """A cost, as small as possible: the last objective, shown as minus its value; before it, a threshold of ∞."""
-    return make_level(None, -1, per_step, horizon)
+    return make_level(None, -1, per_step, horizon, None, worst)
 
+
+_OPEN_ENDS = ((highest, Level(None)), (lowest, Level(None, -1)))
 
 Entry = float | int | Level | Callable[..., Level] | None
 """What may stand in an order for one objective; None for the last, or `lowest` itself."""
@@ -111,6 +153,7 @@ class Order:
     """One for each of the K objectives, in the units of whoever wrote them."""
     names: tuple[str, ...] | None
     break_ties: bool
+    _repr_html_ = order_html
 
     def __init__(
         self,
@@ -122,10 +165,10 @@ class Order:
         if isinstance(thresholds, Mapping):
             if names is not None:
                 raise ValueError("names: give them as keys of thresholds or as names, not both")
-            names, thresholds = _split_mapping(thresholds)
+            names, thresholds = split_mapping(thresholds, _OPEN_ENDS)
         names = None if names is None else as_texts("names", names)
         check_flags(break_ties=break_ties)
-        object.__setattr__(self, "levels", _as_levels(thresholds, names))
+        object.__setattr__(self, "levels", as_levels(thresholds, names, _OPEN_ENDS))
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "break_ties", bool(break_ties))
         if names is not None:
@@ -147,6 +190,27 @@ class Order:
             level.threshold(label)
             for level, label in zip(self.levels[:-1], self.labels, strict=False)
         )
+
+    @property
+    def chances(self) -> tuple[float | None, ...]:
+        """For each threshold the share of episodes that shall meet it, None where it holds for the mean return."""
+        return tuple(level.chance for level in self.levels[:-1])
+
+    def with_chances(self, chances: Any) -> "Order":
+        """The same thresholds, each for a share of episodes: one for all, or one for each, None where for the mean.
+
+        ``with_chances(None)`` takes all chances away. What was for the worst episodes is for a share, or the mean.
+        """
+        count = len(self) - 1
+        shares = list(chances) if is_listing(chances) else [chances] * count
+        if len(shares) != count:
+            raise ValueError(f"chances: the order has {count} thresholds, got {len(shares)}")
+        shares = [check_chance("chances", share) for share in shares]
+        shares.append(None)
+        levels = (
+            replace(v, chance=p, worst=None) for v, p in zip(self.levels, shares, strict=True)
+        )
+        return self._with_levels(tuple(levels))
 
     def at_gamma(self, gamma: float) -> "Order":
         """The same order where returns are discounted by γ: amounts per step become totals (see `at_least`)."""
@@ -225,7 +289,7 @@ class Order:
         """1 where ``first`` is better, −1 where it is worse, 0 where they are equal. ``[…,K], […,K] → […]``."""
         first, second = self._key("first", first), self._key("second", second)
         xp = namespace(first, second)
-        first, second = _broadcast(xp, "first, second", first, second)
+        first, second = broadcast_leading(xp, "first, second", first, second)
         result = xp.zeros_like(first[..., 0], dtype=xp.int32)
         for k in reversed(range(first.shape[-1])):
             a, b = first[..., k], second[..., k]
@@ -272,7 +336,7 @@ class Order:
         strict = Order(self.thresholds)
         values, best = strict._key("values", values), strict._key("best", best)
         xp = namespace(values, best)
-        values, best = _broadcast(xp, "values, best", values, best)
+        values, best = broadcast_leading(xp, "values, best", values, best)
         equal = values == best  # also −∞ on both sides, whose difference would be NaN
         return xp.where(equal, 0.0, xp.where(equal, 0.0, best) - xp.where(equal, 0.0, values))
 
@@ -295,62 +359,6 @@ class Order:
 
 OrderLike = Order | Iterable[Entry] | Mapping[str, Entry]
 """What functions take as an order: an `Order`, a list of thresholds, or a mapping from names to them."""
-
-
-def _split_mapping(
-    mapping: Mapping[Any, Entry],
-) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
-    names, thresholds = tuple(mapping.keys()), tuple(mapping.values())
-    if not names:
-        raise ValueError("thresholds: the mapping is empty; name at least one objective")
-    last = thresholds[-1]
-    if last is not None and _read_entry(f"thresholds[{names[-1]!r}]", last).amount is not None:
-        raise ValueError(
-            f"thresholds: the last objective {names[-1]!r} is open-ended and takes None, highest or lowest, "
-            f"got {last!r}"
-        )
-    return names, thresholds
-
-
-def _read_entry(where: str, entry: Any) -> Level:
-    """Also `lowest` and `highest` themselves, not called."""
-    if entry is None or entry is highest or entry is lowest:
-        return lowest() if entry is lowest else highest()
-    return as_level(where, entry)
-
-
-def _as_levels(thresholds: Any, names: Sequence[str] | None) -> tuple[Level, ...]:
-    """One for each objective; the open-ended last one may be spelled out."""
-    try:
-        if not is_listing(thresholds):
-            raise TypeError
-        entries = list(thresholds)
-    except TypeError:
-        raise ValueError(f"thresholds: expected a sequence, got {thresholds!r}") from None
-    last, levels = Level(None), []
-    for i, entry in enumerate(entries):
-        where = f"thresholds[{names[i]!r}]" if names and i < len(names) else f"thresholds[{i}]"
-        final = i == len(entries) - 1
-        if entry is None and not final:
-            raise ValueError(f"{where}: only the last objective goes without a threshold")
-        level = _read_entry(where, entry)
-        if final and level.amount is None and (names is None or len(names) == len(entries)):
-            last = level
-        else:
-            levels.append(level)
-    return (*levels, last)
-
-
-def _broadcast(xp: Any, names: str, first: Any, second: Any) -> tuple[Any, Any]:
-    try:
-        np.broadcast_shapes(tuple(first.shape), tuple(second.shape))
-    except ValueError:
-        shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
-        raise ValueError(f"{names}: leading axes do not fit each other: {shapes}") from None
-    first, second = xp.asarray(first), xp.asarray(second)
-    rank = max(first.ndim, second.ndim)
-    first, second = (xp.reshape(a, (1,) * (rank - a.ndim) + a.shape) for a in (first, second))
-    return tuple(xp.broadcast_arrays(first, second))
 
 
 def _shape(array: Any) -> tuple[int, ...]:

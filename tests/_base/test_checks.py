@@ -3,6 +3,7 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -98,6 +99,7 @@ def test_what_arrays_cannot_hold_is_no_number():
     assert is_number(2**64)
     assert not is_number(10**400)
     assert not is_number(Fraction(1, 2))
+    assert not is_number(jax.random.key(0))
     with pytest.raises(ValueError, match=r"^size: must be a whole number"):
         check_whole(size=10**400)
 

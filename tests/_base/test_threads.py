@@ -65,9 +65,9 @@ def test_systems_are_solved_with_one_thread(work, monkeypatch):
     seen = []
     factorise = _chain._factorise
 
-    def watched(matrix):
+    def watched(*system):
         seen.extend(blas_threads())
-        return factorise(matrix)
+        return factorise(*system)
 
     monkeypatch.setattr(_chain, "_factorise", watched)
     work(lx.tasks.garnet(160, num_objectives=2), lx.Order([1.0]))

@@ -9,6 +9,7 @@ import numpy as np
 __all__ = [
     "as_floats",
     "as_numbers",
+    "broadcast_leading",
     "is_true",
     "namespace",
     "plain",
@@ -118,3 +119,16 @@ def without_derivative(array: Any) -> Any:
 def plain(array: Any) -> Any:
     """A Python number instead of a NumPy array without axes; anything else unchanged."""
     return array.item() if isinstance(array, np.generic | np.ndarray) and array.ndim == 0 else array
+
+
+def broadcast_leading(xp: Any, names: str, first: Any, second: Any) -> tuple[Any, Any]:
+    """Both with the same leading axes; a ValueError with their names if these do not fit."""
+    try:
+        np.broadcast_shapes(tuple(first.shape), tuple(second.shape))
+    except ValueError:
+        shapes = f"{tuple(first.shape)} and {tuple(second.shape)}"
+        raise ValueError(f"{names}: leading axes do not fit each other: {shapes}") from None
+    first, second = xp.asarray(first), xp.asarray(second)
+    rank = max(first.ndim, second.ndim)
+    first, second = (xp.reshape(a, (1,) * (rank - a.ndim) + a.shape) for a in (first, second))
+    return tuple(xp.broadcast_arrays(first, second))

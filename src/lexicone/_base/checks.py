@@ -179,11 +179,11 @@ def _is_whole(value: Any) -> bool:
 
 def _kind_of_scalar(value: Any) -> str | None:
     """NumPy's letter for what an array without axes holds; None for all else."""
-    if (
-        getattr(value, "ndim", None) != 0 or value.dtype.itemsize > 8
-    ):  # NumPy's long ones fit nowhere
+    if getattr(value, "ndim", None) != 0:
         return None
-    return value.dtype.kind
+    if value.dtype.itemsize > 8:  # NumPy's long ones fit nowhere
+        return None
+    return getattr(value.dtype, "kind", None)  # a key of JAX's random numbers has none
 
 
 def _range_in_words(low: float | int, high: float | int, above: bool, below: bool) -> str:

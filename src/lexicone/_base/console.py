@@ -13,6 +13,9 @@ def make_console(*, stderr: bool = False, **options: Any) -> Console:
     return Console(stderr=stderr, markup=False, emoji=False, **options)
 
 
+_STERN = ("strict", "surrogateescape")  # the second is Python's own choice in a C locale
+
+
 def write_any_text() -> None:
     """From now on what the terminal's encoding lacks is printed as ``?``, never an error."""
     for stream in (sys.stdout, sys.stderr):
@@ -21,5 +24,5 @@ def write_any_text() -> None:
 
 def _lenient(stream: Any) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None and getattr(stream, "errors", None) == "strict":
+    if reconfigure is not None and getattr(stream, "errors", None) in _STERN:
         reconfigure(errors="replace")

@@ -9,14 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lexicone._base.checks import check_range, is_number
+from lexicone._base.html import block, table
 
 __all__ = [
     "Level",
     "as_level",
+    "check_chance",
     "level_for_file",
     "level_from_file",
     "level_from_text",
     "make_level",
+    "order_html",
 ]
 
 
@@ -33,6 +36,10 @@ class Level:
     """How many steps an episode has, where it is not the discount that says it."""
     steps: float | int | None = None
     """The discounted number of steps that a total is of, once γ is known."""
+    chance: float | None = None
+    """The share of episodes whose return shall meet the threshold; None where the mean return shall."""
+    worst: float | None = None
+    """The share of episodes, the worst ones, whose mean return is meant instead of that of all."""
 
     def at_gamma(self, gamma: float) -> "Level":
         """With the number of steps for this γ: ``Σ_{t<H} γ^t``, H the horizon or ∞."""
@@ -63,8 +70,13 @@ class Level:
 
     @property
     def plain(self) -> bool:
-        """Whether the unit is that of the model: a total, larger is better."""
-        return self.sign == 1 and not self.per_step
+        """Whether a number says it all: a total, larger is better, for the mean."""
+        return self.sign == 1 and not self.per_step and not self.by_distribution
+
+    @property
+    def by_distribution(self) -> bool:
+        """Whether it is about a share of episodes instead of the mean return."""
+        return self.chance is not None or self.worst is not None
 
     @property
     def unit(self) -> str:
@@ -81,14 +93,19 @@ class Level:
         )
 
     def __str__(self) -> str:
+        share = "" if self.chance is None else f" in {100 * self.chance:g} %"
+        share += "" if self.worst is None else f", worst {100 * self.worst:g} %"
         if self.amount is None:
-            return ("highest" if self.sign == 1 else "lowest") + self.unit
-        return f"{self.amount:g}" if self.plain else self.bound
+            return ("highest" if self.sign == 1 else "lowest") + self.unit + share
+        own_unit = self.sign == 1 and not self.per_step
+        return (f"{self.amount:g}" if own_unit else self.bound) + share
 
     def __repr__(self) -> str:
         options = [f"{self.amount!r}"] if self.amount is not None else []
         options += ["per_step=True"] if self.per_step else []
         options += [f"horizon={self.horizon!r}"] if self.horizon is not None else []
+        options += [f"chance={self.chance!r}"] if self.chance is not None else []
+        options += [f"worst={self.worst!r}"] if self.worst is not None else []
         if self.amount is None:
             name = "highest" if self.sign == 1 else "lowest"
         else:
@@ -96,7 +113,9 @@ class Level:
         return f"{name}({', '.join(options)})"
 
 
-def make_level(amount: Any, sign: int, per_step: Any, horizon: Any) -> Level:
+def make_level(
+    amount: Any, sign: int, per_step: Any, horizon: Any, chance: Any = None, worst: Any = None
+) -> Level:
     """A level from what its user gave, checked; None as the amount is none."""
     if amount is not None:
         check_range("amount", amount)
@@ -107,7 +126,21 @@ def make_level(amount: Any, sign: int, per_step: Any, horizon: Any) -> Level:
         if not per_step:
             raise ValueError("horizon: is for amounts per step; say per_step=True")
         check_range("horizon", horizon, 0, math.inf, above=True, below=True)
-    return Level(amount, sign, per_step, horizon)
+    if worst is not None:
+        check_range("worst", worst, 0, 1, above=True)
+        if chance is not None:
+            raise ValueError("worst: is another meaning than chance; give one of them")
+        worst = float(worst)
+    chance = check_chance("chance", chance)
+    return Level(amount, sign, per_step, horizon, chance=chance, worst=worst)
+
+
+def check_chance(name: str, chance: Any) -> float | None:
+    """A share of episodes, from 0 to 1, or None."""
+    if chance is None:
+        return None
+    check_range(name, chance, 0, 1)
+    return float(chance)
 
 
 def as_level(where: str, entry: Any) -> Level:
@@ -142,14 +175,26 @@ def level_from_text(text: str) -> Level:
         raise ValueError(f"expected a number, got {text!r}") from None
 
 
+def order_html(order: Any) -> str:
+    """An order for notebooks: its objectives, most important first, and how good is good enough."""
+    rows = []
+    for k, (label, level) in enumerate(zip(order.labels, order.levels, strict=True)):
+        last = k == len(order.levels) - 1
+        goal = "highest" if last and level.plain else level.bound
+        rows.append((k + 1, label, f"{level}" if level.by_distribution else goal))
+    return block("Order", table(("", "objective", "good enough"), rows))
+
+
 def level_for_file(level: Level) -> list[Any]:
     """As JSON can hold it, which has no infinity."""
     amount = None if level.amount is None else str(level.amount)
-    return [amount, level.sign, level.per_step, level.horizon, level.steps]
+    facts = [amount, level.sign, level.per_step, level.horizon, level.steps]
+    return [*facts, level.chance, level.worst] if level.by_distribution else facts
 
 
 def level_from_file(entry: Any) -> Level:
     """What `level_for_file` made."""
-    amount, sign, per_step, horizon, steps = entry
-    level = make_level(None if amount is None else float(amount), int(sign), per_step, horizon)
+    amount, sign, per_step, horizon, steps, *shares = entry
+    amount = None if amount is None else float(amount)
+    level = make_level(amount, int(sign), per_step, horizon, *shares)
     return replace(level, steps=steps)

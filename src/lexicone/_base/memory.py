@@ -10,7 +10,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def available_bytes() -> int:
-    """What the system, or the container that this runs in, still gives without swapping; where neither says, 2⁶²."""
+    """What the system, the container or this process's own limit still gives without swapping; if none says, 2⁶²."""
     left = [2**62]
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
@@ -23,6 +23,13 @@ def available_bytes() -> int:
         folder = Path("/sys/fs/cgroup")
         limit, used = ((folder / f"memory.{name}").read_text() for name in ("max", "current"))
         left.append(max(0, int(limit) - int(used)))
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource  # not on Windows
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            left.append(max(0, limit - pages * resource.getpagesize()))
     return min(left)
 
 

@@ -19,18 +19,24 @@ __all__ = ["counting", "progress_bars"]
 
 
 def progress_bars(
-    console: Console | None = None, *, transient: bool = True, refresh_per_second: float = 10
+    console: Console | None = None,
+    *,
+    transient: bool = True,
+    refresh_per_second: float = 10,
+    own_speed: bool = False,
 ) -> Progress:
     """Bars with a description, how many are done of how many, and the time that has passed and is left.
 
-    Narrow enough for a line of values as the description. ``transient`` bars leave nothing behind.
+    Narrow enough for a line of values as the description. ``transient`` bars leave nothing behind. With ``own_speed``
+    the field ``speed`` of a task says how fast it goes and what is left.
     """
+    left = TextColumn("{task.fields[speed]}", markup=False) if own_speed else TimeRemainingColumn()
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        left,
         console=console or make_console(),
         transient=transient,
         refresh_per_second=refresh_per_second,

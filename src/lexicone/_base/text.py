@@ -2,11 +2,12 @@
 
 import ast
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-__all__ = ["plain_numbers", "read_assignment", "vector_text"]
+__all__ = ["guess", "plain_numbers", "read_assignment", "vector_text"]
 
 
 def vector_text(values: Iterable[Any], digits: int = 4, *, brackets: bool = True) -> str:
@@ -33,3 +34,9 @@ def read_assignment(given: str) -> tuple[str, Any] | None:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         value = text
     return name.replace("-", "_"), value
+
+
+def guess(given: str, known: Iterable[str]) -> str:
+    """ " (did you mean …?)" if one of the known words is near to what was given, else nothing."""
+    near = get_close_matches(given.lower(), list(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
