@@ -160,6 +160,18 @@ def test_rows_with_defects_name_the_place():
         lx.MDP.from_rows(good, [1, 0, 0, 0], [False] * 4)
 
 
+@pytest.mark.parametrize("name", ["initial", "terminal"])
+@pytest.mark.parametrize("change", [lambda a: a[:-1], lambda a: a[None], lambda a: a[-1]])
+def test_rows_need_a_start_and_an_end_of_each_state(name, change):
+    given: dict[str, Any] = {
+        "initial": np.array([1.0, 0, 0, 0]),
+        "terminal": np.array([False] * 3 + [True]),
+    }
+    lx.MDP.from_rows(shop().rows, **given)
+    with pytest.raises(ValueError, match=rf"^{name}: expected one entry per state \(4,\)"):
+        lx.MDP.from_rows(shop().rows, **given | {name: change(given[name])})
+
+
 def test_the_exact_limit_of_tlq_takes_none():
     found = lx.tlq_iterate(shop(), lx.Order([-0.5]), "gabor")
     assert not (found.policy[~shop().available] > 0).any()

@@ -1,6 +1,8 @@
 """Exact values of policies: Bellman's equation, limits of discounting, loops that pay for ever or cancel."""
 
 import dataclasses
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,10 @@ from tests.helpers.tables import TWO_STATES, chain_mdp, random_mdp, random_polic
         ([0, 1, 1], r"^policy: expected"),
         ([[1.0, 0.0], [1.0]], r"^policy: expected a regular array"),
         (None, r"^policy: expected"),
+        (
+            SimpleNamespace(policy=[0, 1]),
+            r"^policy: .* got a SimpleNamespace; hand over its policy",
+        ),
     ],
 )
 def test_a_bad_policy_is_named(policy: Any, message: str) -> None:
@@ -105,6 +111,42 @@ def test_divergence_is_reported_per_objective_and_only_where_it_is_reached() -> 
     np.testing.assert_array_equal(evaluate(elsewhere, policy, 1.0), [2, 2])
 
 
+def drift(states: int, up: float) -> MDP:
+    """A walk to the last state that falls back more often than not: the lower ``up``, the longer it takes."""
+    place = np.arange(states)
+    edges = np.stack([np.minimum(place + 1, states - 1), np.maximum(place - 1, 0)], axis=-1)
+    edges[-1] = states - 1
+    paid = np.full((states, 1, 2, 1), -1.0)
+    paid[-1] = 0.0
+    return MDP(
+        next_state=edges[:, None],
+        probability=np.broadcast_to([up, 1 - up], (states, 1, 2)),
+        reward=paid,
+        initial=np.eye(states)[0],
+        terminal=place == states - 1,
+    )
+
+
+def test_episodes_too_long_for_the_arithmetic_are_refused() -> None:
+    policy = np.zeros(200, dtype=int)
+    up, time, total = Fraction(0.48), Fraction(0), Fraction(0)
+    for _ in range(199):  # from each state to the next, in whole numbers
+        time = (1 + Fraction(1 - 0.48) * time) / up
+        total += time
+    found = evaluate(drift(200, 0.48), policy)
+    np.testing.assert_allclose(found, [-float(total)], rtol=1e-6)
+    for up in (0.46, 0.2):  # 10¹⁶ steps, and what is lost in rounding altogether
+        with pytest.raises(
+            ValueError, match=r"^mdp: with this policy it takes .* steps on average"
+        ):
+            evaluate(drift(200, up), policy)
+        with pytest.raises(ValueError, match=r"^mdp: with this policy it takes"):
+            state_values(drift(200, up), policy)
+        assert np.isfinite(evaluate(drift(200, up), policy, 0.99)).all()
+    beyond = dataclasses.replace(drift(200, 0.2), initial=np.eye(200)[-1])
+    np.testing.assert_array_equal(evaluate(beyond, policy), 0.0)
+
+
 def test_opposite_loops_are_weighed_by_how_likely_they_are() -> None:
     def value(up: float) -> float:
         chain = [[0, up, 1 - up], [0, 1, 0], [0, 0, 1]]
@@ -138,7 +180,7 @@ def test_many_loops_of_different_lengths(seed: int) -> None:
     for loop in loops:
         following[loop] = np.roll(loop, -1)
     reward = rng.normal(size=(len(place), 2))
-    gain, bias = evaluation._undiscounted(
+    gain, bias, _ = evaluation._undiscounted(
         sparse.csr_array((np.ones(len(place)), (np.arange(len(place)), following))), reward
     )
     for loop in loops:

@@ -157,6 +157,14 @@ def test_transitions(kind, tmp_path):
     assert lx.evaluate(mdp, fast) == pytest.approx([-5.9, -1.1])
 
 
+def test_rewards_may_be_one_list():
+    listed = [(*row[:4], row[4:]) for row in ROWS]
+    first, second = lx.MDP.from_transitions(ROWS), lx.MDP.from_transitions(listed)
+    assert (first.reward == second.reward).all()
+    with pytest.raises(ValueError, match="rows: rewards have different lengths"):
+        lx.MDP.from_transitions([*listed[:1], ("work", "wait", 1.0, "end", [1.0])])
+
+
 def test_without_a_column_of_probabilities_they_are_1(tmp_path):
     path = tmp_path / "sure.csv"
     path.write_text("state,action,next_state,time\na,go,b,-3\n")

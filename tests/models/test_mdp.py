@@ -28,6 +28,11 @@ def test_tables_are_converted_copied_and_frozen() -> None:
     np.testing.assert_allclose(mdp.expected_reward[0, :, 0], [1.5, 3.0])  # the filler's 9 is unused
 
 
+def test_a_model_is_shown_in_one_line() -> None:
+    mdp = dataclasses.replace(MDP(**TWO_STATES), objective_names=("time",))
+    assert repr(mdp) == "MDP(states: 2, actions: 2, successors: 2, objectives: time)"
+
+
 def test_a_field_can_be_replaced() -> None:
     mdp = dataclasses.replace(MDP(**TWO_STATES), action_names=("go", "stay"))
     assert mdp.action_label(1) == "action 1 'stay'"

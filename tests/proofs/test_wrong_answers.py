@@ -9,6 +9,7 @@ import lexicone as lx
 from lexicone.exact._solution import Solution, Status
 from lexicone.proofs import Certificate, StageProof, verify
 from lexicone.proofs._quick import find_doubt
+from lexicone.proofs._rows import read_rows
 from tests.helpers.small_models import drawn
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
@@ -109,7 +110,7 @@ def test_slips_count_once_for_every_step(exact: bool):
     right = lx.solve(mdp, order, method="lp")
     np.testing.assert_allclose(right.values[1], -1e4, rtol=1e-9)
     assert verify(mdp, right, exact=exact).ok
-    assert not find_doubt(mdp, right, 1e-8)
+    assert not find_doubt(read_rows(mdp, right.gamma), right, 1e-8)
     worse = np.zeros(201, dtype=int)
     worse[:] = 1
     slow = lx.state_values(mdp, worse, gamma=1.0)[:, 1]
@@ -119,7 +120,7 @@ def test_slips_count_once_for_every_step(exact: bool):
     np.testing.assert_allclose(wrong.values[1], -1e4 * (1 + 1e-7), rtol=1e-12)
     found = verify(mdp, wrong, exact=exact, tolerance=1e-8)
     assert [claim.name for claim in found.refuted] == ["bound on objective 2"]
-    assert "steps" in find_doubt(mdp, wrong, 1e-8)
+    assert "steps" in find_doubt(read_rows(mdp, wrong.gamma), wrong, 1e-8)
 
 
 def test_very_long_episodes_are_proven_in_whole_numbers():

@@ -9,10 +9,11 @@ episode. From every state an end must be within reach. Then
 and ``b·v = x·r``. Policy iteration, column generation and the evaluation of policies all solve their systems here.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.linalg import get_blas_funcs
 from scipy.sparse import csgraph, linalg as sparse_linalg
@@ -23,6 +24,9 @@ __all__ = ["Chain", "factorises_well", "shares_of_time"]
 
 _DIRECT_SIZE = 300  # states; larger systems are first tried with an iterative method
 _DIRECT_ENTRIES = 1.25  # per state: without chance, factors are as sparse as the chain itself
+_SMALLEST_ORDERED = 300  # states; for smaller systems the order of states does not matter
+_SMALL_COMPONENT = 100  # states; smaller components are factorised as they are
+_MOST_FILL = 100  # entries per state that the factors of all larger components may have
 _LARGEST_BANDED = 200_000  # states; of larger graphs the bandwidth is not sought
 _RESTARTS = 20
 _dot, _add = get_blas_funcs(("dot", "axpy"), dtype=np.float64)
@@ -33,10 +37,15 @@ class Chain:
 
     Large systems are solved iteratively, as ``(I − N) D v = right`` with the diagonal D of I − M and
     ``N = M_off·D⁻¹``. If that stalls, for small ones, and if ``direct``, I − M is factorised, once for all right sides.
+    With ``ordered``, for chains without discounting, which often run through many small components one after the other,
+    these are looked for first.
     """
 
-    def __init__(self, matrix: sparse.csr_array, direct: bool = False) -> None:
+    def __init__(
+        self, matrix: sparse.csr_array, direct: bool = False, ordered: bool = False
+    ) -> None:
         self.matrix = sparse.csr_array(matrix)
+        self.ordered = ordered
         size = len(self.matrix.indptr)
         few_entries = self.matrix.nnz <= _DIRECT_ENTRIES * size
         self.direct = direct or size <= _DIRECT_SIZE or few_entries
@@ -75,16 +84,66 @@ class Chain:
         size = len(right)
         if not size:
             return np.zeros(0)
-        if self.factors is None and not self.direct:
+        if self.factors is None and not self.direct and self.places is None:
             start = np.zeros(size) if guess is None else guess
             found = _iterate(matrix, right, start, goal)
             if found is not None:
                 return found
-        if self.factors is None:
-            self.factors = _factorise(self.matrix)
-        solution = self.factors.solve(right, trans=side)
+        solution = self._by_factors(right, side)
         residual = right - (solution - matrix @ solution)
-        return solution + self.factors.solve(residual, trans=side)
+        return solution + self._by_factors(residual, side)
+
+    def _by_factors(self, right: np.ndarray, side: str) -> np.ndarray:
+        places = self.places
+        if self.factors is None:
+            self.factors = _factorise(self.matrix, places)
+        if places is None:
+            return self.factors.solve(right, trans=side)
+        solution = np.empty_like(right)
+        solution[places] = self.factors.solve(right[places], trans=side)
+        return solution
+
+    @cached_property
+    def places(self) -> Int[np.ndarray, " S"] | None:
+        """The states, component after component, if all components are small; else None.
+
+        Strong components are taken in topological order, so that I − M is triangular but for blocks on its diagonal,
+        and factors have hardly more entries than M.
+        """
+        return _triangular_order(self.matrix) if self.ordered else None
+
+
+def _triangular_order(matrix: sparse.csr_array) -> Int[np.ndarray, " S"] | None:
+    """Strong components in topological order, large ones narrow inside (Cuthill–McKee); None if that fills factors.
+
+    A component of n states fills up to n entries for each of the states that it leads to; the other way round, for
+    each that leads to it: the order with fewer is taken.
+    """
+    size = len(matrix.indptr) - 1
+    if size < _SMALLEST_ORDERED:
+        return None
+    _, component = csgraph.connected_components(matrix, connection="strong")
+    count = np.bincount(component)
+    places = np.argsort(component, kind="stable")
+    ends, large = np.cumsum(count), np.flatnonzero(count > _SMALL_COMPONENT)
+    room, filled = _MOST_FILL * size, np.zeros(2)
+    backward = sparse.csr_array(matrix.T) if len(large) else matrix
+    for c in large:
+        block = slice(ends[c] - count[c], ends[c])
+        states = places[block]
+        inner = matrix[states][:, states]
+        narrow = csgraph.reverse_cuthill_mckee(sparse.csr_array(inner + inner.T), True)
+        place = np.empty(len(states), dtype=np.int64)
+        place[narrow] = np.arange(len(states))
+        source, target = inner.tocoo().coords
+        filled += len(states) * int(np.abs(place[source] - place[target]).max(initial=0))
+        for way, table in enumerate((matrix, backward)):
+            neighbours = np.unique(table[states].indices)
+            filled[way] += len(states) * (len(neighbours) - len(states))
+        if filled.min() > room:
+            return None
+        places[block] = states[narrow]
+    return places[::-1] if filled[0] <= filled[1] else places
 
 
 def factorises_well(graph: sparse.csr_array) -> bool:
@@ -112,25 +171,29 @@ def shares_of_time(chain: sparse.csr_array) -> Float[np.ndarray, " S"]:
     return between / between.sum()
 
 
-def _factorise(matrix: sparse.csr_array) -> Any:
+def _factorise(matrix: sparse.csr_array, places: Int[np.ndarray, " S"] | None) -> Any:
     """LU factors of ``I − M``, whose rows the diagonal dominates: no pivots need to be sought."""
     size = len(matrix.indptr) - 1
     try:
-        return _lu(matrix, size)
+        if places is None:
+            return sparse_linalg.splu(
+                sparse.csc_array(sparse.eye_array(size) - matrix),
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True},
+            )
+        return sparse_linalg.splu(
+            sparse.csc_array(sparse.eye_array(size) - matrix[places][:, places]),
+            permc_spec="NATURAL",
+            diag_pivot_thresh=0.0,
+            relax=1,
+            panel_size=1,
+        )
     except RuntimeError:  # a diagonal of 0: what leaves a state is rounded away
         raise ValueError(
             "mdp: there are states that a policy leaves with so small a probability that 64 bits cannot tell it from "
             "never (below 1e-16 a step); such values are not to be had"
         ) from None
-
-
-def _lu(matrix: sparse.csr_array, size: int) -> Any:
-    return sparse_linalg.splu(
-        sparse.csc_array(sparse.eye_array(size) - matrix),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
 
 
 def _iterate(

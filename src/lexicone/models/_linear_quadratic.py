@@ -25,7 +25,7 @@ from lexicone._base.checks import (
     is_listing,
 )
 
-__all__ = ["LinearQuadratic", "solve_lyapunov"]
+__all__ = ["LinearQuadratic", "matrix_root", "solve_lyapunov"]
 
 _SYMMETRIC = (
     1e-9  # of the largest entry: how far a matrix may be from symmetric, or an eigenvalue below 0
@@ -172,7 +172,7 @@ class LinearQuadratic:
         check_seed(seed)
         gain, noise = self._policy(gain, noise)
         rng = np.random.default_rng(int(seed))
-        roots = [_root(a) for a in (self.initial, self.noise, noise)]
+        roots = [matrix_root(a) for a in (self.initial, self.noise, noise)]
         x = rng.normal(size=(episodes, self.num_states)) @ roots[0].T
         running = np.arange(episodes)
         returns = np.zeros((episodes, self.num_objectives))
@@ -210,7 +210,8 @@ def solve_lyapunov(
     return (total + total.T) / 2
 
 
-def _root(matrix: np.ndarray) -> np.ndarray:
+def matrix_root(matrix: np.ndarray) -> np.ndarray:
+    """R with R·Rᵀ = matrix, which is positive semidefinite."""
     values, vectors = np.linalg.eigh(matrix)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 

@@ -33,6 +33,7 @@ from lexicone.models._available import (
 )
 from lexicone.models._checker_files import CheckerFiles
 from lexicone.models._defects import find_defects
+from lexicone.models._display import Display
 from lexicone.models._dynamics import Dynamics
 from lexicone.models._factors import Factors, check_parts
 from lexicone.models._layout import Layout
@@ -46,15 +47,15 @@ from lexicone.models._packing import (
     unpack_sparse,
 )
 from lexicone.models._policies import as_policy
-from lexicone.models._row_defects import find_row_defects
+from lexicone.models._row_defects import check_per_state, find_row_defects
 from lexicone.models._rows import Rows, Tables, rows_of_tables, tables_of_rows
 from lexicone.models._saved_models import read_fields, write_fields
 
 __all__ = ["MDP", "Dense", "Layout", "Sparse", "check_model", "decision_states", "first_actions"]
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class MDP(CheckerFiles, Dynamics):
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MDP(Display, CheckerFiles, Dynamics):
     """A Markov decision process with S states, A actions, at most B successors and K rewards.
 
     Terminal states loop on themselves with reward 0. Successors with probability 0 are fillers.
@@ -143,20 +144,15 @@ class MDP(CheckerFiles, Dynamics):
         if num_actions is not None:
             check_whole(most, num_actions=num_actions)
             most = int(num_actions)
-            check_memory("num_actions", rows.num_states * most, f"a table of {most} actions")
+            check_memory("num_actions", 3 * rows.num_states * most, f"tables of {most} actions")
         most = max(most, len(names["action_names"] or ()))
         mask = np.zeros((rows.num_states, most), dtype=bool)
         mask[rows.state, rows.action] = True
+        start = read_only("initial", initial, np.float64)
         ends = read_only("terminal", terminal, np.bool_)
-        self._set(
-            rows=rows,
-            initial=read_only("initial", initial, np.float64),
-            terminal=ends,
-            available=available_or_end(mask, ends),
-            **names,
-            layout=layout,
-            factors=factors,
-        )
+        check_per_state(rows.num_states, initial=start, terminal=ends)
+        parts = {"available": available_or_end(mask, ends), "layout": layout, "factors": factors}
+        self._set(rows=rows, initial=start, terminal=ends, **parts, **names)
         self.validate()
         self._set(rows=rows.scaled(), initial=scale_to_one(self.initial))
         return self

@@ -18,6 +18,11 @@ def as_policy(
     action_name: Callable[[int], str],
 ) -> Float[np.ndarray, "S A"]:
     """Probabilities ``[S,A]``; a ValueError with the first state in which it is no policy of the model."""
+    if hasattr(policy, "policy"):
+        what = type(policy).__name__
+        raise ValueError(
+            f"policy: expected probabilities or actions, got a {what}; hand over its policy"
+        )
     given = as_array("policy", policy)
     states, actions = available.shape
     if given.ndim == 1 and given.shape == (states,) and given.dtype.kind in "iu":

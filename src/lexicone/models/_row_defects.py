@@ -10,6 +10,13 @@ from lexicone.models._rows import Rows
 __all__ = ["find_row_defects"]
 
 
+def check_per_state(states: int, **tables: np.ndarray) -> None:
+    """A ValueError for the first that has not one entry for each state."""
+    for name, table in tables.items():
+        if table.shape != (states,):
+            raise ValueError(f"{name}: expected one entry per state {(states,)}, got {table.shape}")
+
+
 def find_row_defects(
     rows: Rows,
     initial: np.ndarray,

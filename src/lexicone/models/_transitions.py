@@ -31,6 +31,8 @@ def from_transitions(
                 f"{place}: expected (state, action, probability, next state, reward, …), got {row!r}"
             )
         state, action, chance, following, *reward = row
+        if len(reward) == 1 and is_listing(reward[0]):  # K rewards as one entry
+            reward = reward[0]
         try:
             outcomes = by_state.setdefault(state, {}).setdefault(action, [])
         except TypeError:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lexicone.models._mdp import MDP
 from lexicone.proofs._certificate import StageProof
-from lexicone.proofs._rows import Rows, read_rows
+from lexicone.proofs._rows import Rows
 
 __all__ = ["find_doubt"]
 
@@ -19,9 +18,8 @@ _LOSS = (
 )
 
 
-def find_doubt(mdp: MDP, solution: Any, tolerance: float) -> str:
-    """What speaks against a solution that is said to be optimal; empty if nothing does."""
-    rows = read_rows(mdp, solution.gamma)
+def find_doubt(rows: Rows, solution: Any, tolerance: float) -> str:
+    """What speaks against a solution of this model that is said to be optimal; empty if nothing does."""
     if solution.certificate is None or not rows.num_states:
         return ""
     visits = solution.occupancy[rows.states[rows.state], rows.action]
