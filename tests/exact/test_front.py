@@ -8,7 +8,8 @@ import pytest
 from lexicone.exact._front import pareto, sensitivity
 from lexicone.exact._highs import Outcome, solve_program
 from lexicone.exact._solution import Status
-from lexicone.exact._solve import solve, solve_finite
+from lexicone.exact._solve import solve
+from lexicone.exact._solve_model import solve_finite
 from lexicone.order import Order
 from lexicone.tasks import maze, space_traders
 from tests.helpers.small_models import deterministic_values, drawn, random_model

@@ -15,9 +15,13 @@ from benchmarks.linear_quadratic import (
     thresholds_of,
 )
 from lexicone import LinearQuadratic, Order, solve
-from tests.helpers.quarter_car import quarter_car
+from lexicone.tasks import suspension
 
 ORDER = Order({"grip": -12, "comfort": -70, "force": None})
+
+
+def quarter_car() -> LinearQuadratic:
+    return suspension().model
 
 
 class TestTheQuarterCar:

@@ -72,7 +72,7 @@ def test_the_page_on_models_prints_what_it_says(capsys):
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
     exec("\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), {})
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 15
+    assert len(printed) == 16
     for line in printed:
         assert line in page
 

@@ -10,7 +10,7 @@ from lexicone.criteria._search import search
 from lexicone.exact._front import pareto
 from lexicone.exact._solution import Status
 from lexicone.exact._solve import solve
-from lexicone.models._evaluation import evaluate
+from lexicone.models._evaluation import estimate, evaluate
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from tests.helpers.ordinary_models import walk
@@ -155,7 +155,7 @@ class TestLongEpisodes:
     @pytest.mark.parametrize(("length", "factor"), [(30, 1.01), (30, 2.0), (40, 2.0)])
     def test_what_cannot_be_carried_is_said(self, method, length, factor):
         mdp = walk(length, 0.35 if length == 30 else 0.3, np.random.default_rng(0), cheap=0.9)
-        steps = -evaluate(mdp, np.zeros(length + 1, dtype=int))[0]
+        steps = -estimate(mdp, np.zeros(length + 1, dtype=int), 1.0)[0]
         found = solve(mdp, Order([-factor * steps]), method=method)
         assert found.status in (Status.OPTIMAL, Status.FAILED)
         if found.status is Status.FAILED:

@@ -4,6 +4,7 @@ import pytest
 
 from lexicone.exact._solution import Status
 from lexicone.exact._solve import solve
+from lexicone.exact._tables import solution_rows
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.tasks import garnet, grid, maze, space_traders
@@ -56,6 +57,7 @@ class TestThresholds:
         best = max(map(tuple, deterministic_values(mdp, 0.9)))
         np.testing.assert_allclose(found.values, best, atol=1e-7)
         assert not found.satisfied.any()
+        assert [row.met for row in solution_rows(found)] == ["best", "best", ""]
 
     def test_an_objective_that_misses_its_threshold_is_kept(self):
         """The first cannot reach 5; giving up on it would gain 10 of the second."""

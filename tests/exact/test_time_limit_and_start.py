@@ -99,7 +99,7 @@ def test_the_search_for_a_best_policy_is_cut_in_time(
     gamma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each look at the clock takes a second: policy iteration gives up between two of its own steps."""
-    pairs = restrict_to_finite(all_state_actions(grid(20, seed=2), gamma), np.ones(3, dtype=bool))
+    pairs = restrict_to_finite(all_state_actions(grid(40, seed=2), gamma), np.ones(3, dtype=bool))
     assert pairs is not None
     search = best_policy if gamma < 1 else best_ending_policy
     seconds = itertools.count()

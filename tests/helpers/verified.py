@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lexicone.exact import _solve
+from lexicone.exact import _solve_model
 from lexicone.proofs import verify
 
 MOST_STATES = 200
@@ -10,12 +10,12 @@ MOST_STATES = 200
 EXACT_STATES = 3
 """Models up to here are verified in whole numbers."""
 
-_confirmed = _solve._confirmed
+_confirmed = _solve_model._confirmed
 
 
-def confirm_and_verify(mdp: Any, found: Any, tolerance: float) -> Any:
+def confirm_and_verify(model: Any, found: Any, tolerance: float) -> Any:
     """In place of what `solve` does last: afterwards no claim of the solution may be refuted."""
-    solution = _confirmed(mdp, found, tolerance)
+    solution, mdp = _confirmed(model, found, tolerance), model.mdp
     if mdp.num_states <= MOST_STATES:
         room = max(tolerance, 1e-6)
         exact = mdp.num_states <= EXACT_STATES

@@ -8,3 +8,4 @@ from ._linear_quadratic import LinearQuadraticSolution as LinearQuadraticSolutio
 from ._lvi import SlackPolicy as SlackPolicy, lvi as lvi
 from ._solution import Solution as Solution, Status as Status
 from ._solve import solve as solve
+from ._solver import Solver as Solver

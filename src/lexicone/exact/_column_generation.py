@@ -12,6 +12,7 @@ any number of times: it is a column that needs no share of the mixture.
 
 import time
 from collections.abc import Callable
+from hashlib import blake2b
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -28,7 +29,7 @@ from lexicone.exact._policy_iteration_total import (
 )
 from lexicone.exact._state_actions import StateActions
 from lexicone.exact._tolerances import EXACT_GAP, NO_SHARE
-from lexicone.models._chain import Chain, shares_of_time
+from lexicone.models._chain import shares_of_time
 
 __all__ = ["ColumnGeneration"]
 
@@ -36,6 +37,7 @@ _REPEATED_GAP = 1e-7  # of the value's size: where it may stop if no new policy 
 _MOST_REPEATS = 6  # then it stops wherever it is
 _NO_SHORTFALL = 1e-10  # of the floors' size: less is rounding
 _MOST_STEPS = 10_000
+_MOST_NUMBERS = 8_000_000  # of visits and values of policies that are kept for later questions
 _LARGEST_RETURN = 1e14  # in units of the largest reward: HiGHS takes no more than 1e15
 
 
@@ -59,6 +61,8 @@ class ColumnGeneration:
         self.progress = progress
         self.policies: list[np.ndarray | None] = []
         """One pair per state; None for a loop."""
+        self.digests: set[bytes] = set()
+        """Of the policies, to know them again."""
         self.visits: list[np.ndarray | None] = []
         """``[S]``, of states, for a policy; ``[N]``, of pairs, for a loop; None where the mixture does not use it."""
         self.state_values: list[np.ndarray | None] = []
@@ -92,7 +96,7 @@ class ColumnGeneration:
             return without_maximum(pairs, objective, reached)
         value, best_bound, rough = -np.inf, np.inf, True
         for step in range(_MOST_STEPS):
-            if step or floors:
+            if step or floors or len(self.policies) > 1:
                 outcome, value, weights = self._solve_master(objective, floors)
                 if outcome is not Outcome.OPTIMAL:
                     return StageMaximum(outcome, np.inf, np.inf, weights, best_values)
@@ -214,18 +218,26 @@ class ColumnGeneration:
         outcome, share, shortfall, weights = self.master.solve(objective, floors)
         if outcome is not Outcome.OPTIMAL:
             return outcome, np.inf, weights
-        is_policy = np.array([p is not None for p in self.policies])
         share[share < NO_SHARE] = 0.0
-        self.shares = share / share[is_policy].sum()
-        for n in np.flatnonzero((self.shares == 0) & is_policy):
-            self.visits[n] = self.state_values[n] = None
+        self.shares = share / share[self.master.is_policy].sum()
+        self._forget_unused()
         value = shortfall if objective is None else float(self.values()[objective])
         return outcome, value, weights
+
+    def _forget_unused(self) -> None:
+        """Visits and values of the oldest policies that are not mixed, where they would fill the memory."""
+        kept = [
+            n for n, p in enumerate(self.policies) if p is not None and self.visits[n] is not None
+        ]
+        most = _MOST_NUMBERS // ((1 + self.pairs.num_objectives) * max(1, self.pairs.num_states))
+        for n in kept[: max(0, len(kept) - most)]:
+            if not self.shares[n]:
+                self.visits[n] = self.state_values[n] = None
 
     def _add_policy(self, policy: np.ndarray) -> bool:
         """One more column, unless its episodes are too long or its values too large for the arithmetic."""
         pairs = self.pairs
-        chain = Chain(pairs.next[policy], pairs.banded)
+        chain = pairs.chain(policy)
         visits = chain.visits(pairs.initial, self.last_visits)
         paid = pairs.reward[policy]
         returns = visits @ paid
@@ -240,7 +252,7 @@ class ColumnGeneration:
         return True
 
     def _visits(self, policy: np.ndarray) -> np.ndarray:
-        chain = Chain(self.pairs.next[policy], self.pairs.banded)
+        chain = self.pairs.chain(policy)
         return chain.visits(self.pairs.initial, self.last_visits)
 
     def _add_loop(self, policy: np.ndarray, loop: np.ndarray) -> None:
@@ -253,12 +265,31 @@ class ColumnGeneration:
 
     def _append(self, policy: np.ndarray | None, visits: np.ndarray) -> None:
         self.policies.append(policy)
+        if policy is not None:
+            self.digests.add(_digest(policy))
         self.visits.append(visits)
         self.state_values.append(None)
         self.shares = np.append(self.shares, 0.0)
 
     def _known(self, policy: np.ndarray) -> bool:
-        return any(p is not None and (p == policy).all() for p in self.policies)
+        return _digest(policy) in self.digests
+
+    def go_on(self, deadline: float, progress: Callable[[str], None] | None) -> None:
+        """For another question, with time of its own."""
+        self.deadline, self.progress = deadline, progress
+
+    def mixture(self) -> Float[np.ndarray, " P"]:
+        """The shares of the policies and loops."""
+        return self.shares
+
+    def restore(self, mixture: Float[np.ndarray, " P"]) -> None:
+        """The occupancy of an earlier maximum becomes the last one again; later columns have no share in it."""
+        self.shares = np.concatenate([mixture, np.zeros(len(self.policies) - len(mixture))])
+
+    @property
+    def num_numbers(self) -> int:
+        """Of the columns."""
+        return len(self.policies) * self.pairs.num_states
 
     def needed_pairs(self) -> Bool[np.ndarray, " N"]:
         """None: where a pair is gone, the policies take others (see `restricted`)."""
@@ -300,3 +331,7 @@ class ColumnGeneration:
 
     def _goes_on_for_ever(self, policy: np.ndarray) -> bool:
         return self.pairs.gamma == 1 and bool(never_ending_states(self.pairs, policy).any())
+
+
+def _digest(policy: Int[np.ndarray, " S"]) -> bytes:
+    return blake2b(policy.astype(np.int64).tobytes(), digest_size=16).digest()

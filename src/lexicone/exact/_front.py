@@ -12,11 +12,14 @@ from jaxtyping import Bool, Float
 from lexicone._base.checks import check_function, check_kind, check_range, check_whole, find_places
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
-from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._maximizer import Maximizer, StageMaximum
-from lexicone.exact._solve import Policies, Solution, Status, reward_scale, solve, solve_finite
-from lexicone.exact._state_actions import all_state_actions
+from lexicone.exact._prepared import Prepared
+from lexicone.exact._report import reward_scale
+from lexicone.exact._solution import Policies, Solution, Status
+from lexicone.exact._solve import solve
+from lexicone.exact._solve_model import solve_finite
+from lexicone.exact._solver import Solver
 from lexicone.exact._tables import sensitivity_table
 from lexicone.exact._tolerances import KEPT_FLOOR
 from lexicone.models._arrays import as_array
@@ -116,20 +119,22 @@ def _above_thresholds(
 ) -> Front:
     """The corners, each the best of one objective and then of the others; then the last above a grid of the others."""
     count = mdp.num_objectives
-    scale = reward_scale(mdp)
-    pairs = restrict_to_finite(all_state_actions(mdp, gamma, scale), np.ones(count, dtype=bool))
+    model = Prepared(mdp, gamma)
+    scale, known = model.scale, model.known(model.scale)
+    pairs = known.finite(known.pairs, np.ones(count, dtype=bool))
     if pairs is None:
         raise ValueError("mdp: with gamma=1 every policy pays for some objective for ever")
     if not pairs.num_states:
         return Front(np.zeros((1, count)), gamma, "stochastic", True)
-    method: Maximizer = ColumnGeneration(pairs, deadline)
+    columns = known.maximizer("columns", pairs, lambda: ColumnGeneration(pairs, deadline))
+    method: Maximizer = columns
     found: list[np.ndarray] = []
     missing: list[str] = []
 
     def maximum(i: int, floors: dict[int, float], reached: bool) -> StageMaximum:
         nonlocal method
         if method.pairs is not pairs or method.is_vertex:
-            method = ColumnGeneration(pairs, deadline)
+            method = columns  # with all policies that it has found so far
         question = Question(i, floors, np.ones(count, dtype=bool), reached=reached)
         method, best = careful_maximum(method, question, deadline)
         return best
@@ -261,9 +266,13 @@ def sensitivity(
     if thresholds is None:
         check_whole(2, points=points)
 
+    solver = Solver(mdp, gamma) if policies == "stochastic" else None
+
     def at(threshold: float, break_ties: bool = order.break_ties) -> Solution:
         moved = order.moved(objective, threshold)
         changed = Order(moved.levels, names=order.names, break_ties=break_ties)
+        if solver is not None:
+            return solver.solve(changed)
         return solve(mdp, changed, gamma=gamma, policies=policies)
 
     if thresholds is None:

@@ -14,10 +14,12 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_type
+from lexicone.exact._explanation import explain_linear_quadratic
 from lexicone.exact._linear_quadratic_program import solve_program
 from lexicone.exact._riccati import starting_gain
 from lexicone.exact._riccati_dual import best_under_limits
 from lexicone.exact._solution import Status, unproven
+from lexicone.exact._solution_views import solution_html, solution_line
 from lexicone.models._linear_quadratic import LinearQuadratic
 from lexicone.order import Order
 
@@ -31,7 +33,7 @@ _DIGITS = 1e-11  # of the totals of a plain policy: what rounding may hide
 _ROUNDING = 1e-13  # of the largest eigenvalue
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LinearQuadraticSolution:
     """The best policy ``u = gain·x + η``, ``E[ηηᵀ] = noise``, of a linear–quadratic model, as `solve` found it."""
 
@@ -57,6 +59,20 @@ class LinearQuadraticSolution:
     method: str
     """"riccati" or "sdp"."""
     criterion: str = "expected"
+    objective_names: tuple[str, ...] | None = None
+    """As the model calls them, if it does."""
+
+    def __repr__(self) -> str:
+        return solution_line(self)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the table, and what `explain` says."""
+        return solution_html(self)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the objectives are called: by the order, or else by the model."""
+        return self.order.names or self.objective_names or self.order.labels
 
     @property
     def gap(self) -> Float[np.ndarray, " K"]:
@@ -71,6 +87,10 @@ class LinearQuadraticSolution:
         if rng is None:
             return mean
         return rng.multivariate_normal(mean, self.noise)
+
+    def explain(self) -> str:
+        """In a few sentences: what it has, whether it adds noise and why, what thresholds cost, what cannot be met."""
+        return explain_linear_quadratic(self)
 
 
 def solve_linear_quadratic(
@@ -197,6 +217,7 @@ class _Stages:
             order=self.order,
             gamma=self.model.gamma,
             method=method,
+            objective_names=self.model.objective_names,
         )
 
 

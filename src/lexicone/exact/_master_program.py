@@ -42,6 +42,7 @@ class MasterProgram:
         self.num_objectives = num_objectives
         self.returns = np.zeros((0, num_objectives))
         """Of the policies and loops."""
+        self.is_policy = np.zeros(0, dtype=bool)
         self.objective: int | None = None
         self.floors: dict[int, float] = {}
         rows = 1 + num_objectives
@@ -96,6 +97,7 @@ class MasterProgram:
         cost = 0.0 if self.objective is None else -returns[self.objective]
         self.highs.addCol(cost, 0.0, np.inf, len(entries), entries, column[entries])
         self.returns = np.vstack([self.returns, returns])
+        self.is_policy = np.append(self.is_policy, share > 0)
 
     def _solve_anew(self) -> Outcome:
         """Without the last basis."""

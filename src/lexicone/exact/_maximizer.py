@@ -1,5 +1,6 @@
 """One stage: maximise an objective over the policies that keep floors under others; what every method has in common."""
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -69,6 +70,23 @@ class Maximizer(Protocol):
 
     def restricted(self, pairs: StateActions) -> "Maximizer":
         """The same method for some of the pairs, which starts from what was found here."""
+        ...
+
+    def go_on(self, deadline: float, progress: Callable[[str], None] | None) -> None:
+        """For another question, with time of its own."""
+        ...
+
+    def mixture(self) -> Float[np.ndarray, " _"]:
+        """What `restore` needs to have the last maximum's occupancy again."""
+        ...
+
+    def restore(self, mixture: Float[np.ndarray, " _"]) -> None:
+        """The occupancy of an earlier maximum becomes the last one again."""
+        ...
+
+    @property
+    def num_numbers(self) -> int:
+        """How many it keeps for later, about."""
         ...
 
 

@@ -7,6 +7,7 @@ the floors has more than ``Σ_s initial·v − Σ_j λ_j·floor_j``, as long as 
 """
 
 import time
+from collections.abc import Callable
 
 import highspy
 import numpy as np
@@ -162,10 +163,28 @@ class OccupancyProgram:
                 self.start_at(policy)
                 return
 
+    def go_on(self, deadline: float, progress: Callable[[str], None] | None) -> None:
+        """For another question, with time of its own."""
+        self.deadline = deadline
+
+    def mixture(self) -> Float[np.ndarray, " N"]:
+        """The occupancy itself."""
+        return self._occupancy
+
+    def restore(self, mixture: Float[np.ndarray, " N"]) -> None:
+        """The occupancy of an earlier maximum becomes the last one again."""
+        self._occupancy = mixture
+
+    @property
+    def num_numbers(self) -> int:
+        """Of the program's table and its factors."""
+        return 4 * self.pairs.next.nnz
+
     def _run(self) -> Outcome:
+        left = np.inf
         if np.isfinite(self.deadline):  # HiGHS counts the time of all runs together
-            left = max(0.0, self.deadline - time.monotonic())
-            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + left)
+            left = self.highs.getRunTime() + max(0.0, self.deadline - time.monotonic())
+        self.highs.setOptionValue("time_limit", left)
         return solve_program(self.highs)
 
     def _start_from(self, before: "OccupancyProgram") -> None:

@@ -18,12 +18,14 @@ from jaxtyping import Bool, Float, Int
 from lexicone.exact._policy_iteration import ROUNDING, BestPolicy
 from lexicone.exact._state_actions import StateActions
 from lexicone.models._chain import Chain, shares_of_time
-from lexicone.models._reachability import strong_components, towards
+from lexicone.models._reachability import reachable, strong_components, towards
 
 __all__ = ["MOST_STEPS_TO_END", "best_ending_policy", "ending_policy", "never_ending_states"]
 
 MOST_STEPS_TO_END = 1e11
 """Policies that take longer are too long for the arithmetic."""
+_SWEEPS = 30  # of value iteration before a policy is evaluated
+_SMALL = 2000  # states: up to here any policy is evaluated quickly
 _LEAST_GAIN = 1e-10  # of the largest reward: a loop that pays less on average pays nothing
 
 
@@ -42,7 +44,7 @@ def best_ending_policy(
     """
     chain, steps_left = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
-    size = np.abs(reward).max(initial=0.0)
+    size, sweeps = np.abs(reward).max(initial=0.0), _SWEEPS
     for _ in range(max_steps):
         values = chain.values(reward[policy], values)
         score = reward + pairs.next @ values
@@ -54,6 +56,14 @@ def best_ending_policy(
         better = gain > max(noise, accuracy / steps_left.max(initial=1.0))
         if not better.any():
             break
+        if sweeps:
+            ahead = _far_ahead(pairs, reward, policy, values, score, noise)
+            if ahead is not None:
+                policy, chain, steps_left = ahead
+                if time.monotonic() > deadline:
+                    break
+                continue
+            sweeps = 0
         fresh = np.where(better, best, policy)
         loop = never_ending_states(pairs, fresh)
         pays = _paying_loop(pairs, fresh, loop, reward) if loop.any() else None
@@ -73,9 +83,44 @@ def best_ending_policy(
     return BestPolicy(policy, values, slack, None, steps_left)
 
 
+def _far_ahead(
+    pairs: StateActions,
+    reward: Float[np.ndarray, " N"],
+    policy: Int[np.ndarray, " S"],
+    values: Float[np.ndarray, " S"],
+    score: Float[np.ndarray, " N"],
+    noise: float,
+) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"]] | None:
+    """The policy that looks many steps ahead, by sweeps of value iteration, as `_ending_in_time` gives it.
+
+    None if it never ends somewhere, if its factors may be large, or if it is not better than the policy: then single
+    steps have to do.
+    """
+    for _ in range(_SWEEPS):
+        score = reward + pairs.next @ pairs.highest_by_state(score)
+    as_good = score >= pairs.highest_by_state(score)[pairs.state] - noise
+    ahead = np.where(as_good[policy], policy, pairs.best_by_state(score))
+    if never_ending_states(
+        pairs, ahead
+    ).any():  # of pairs that are as good, those that lead to an end
+        ahead = ending_policy(pairs, as_good)
+        if never_ending_states(pairs, ahead).any():
+            return None
+    chain = pairs.chain(ahead)
+    if chain.places is None and pairs.num_states > _SMALL:
+        return None
+    steps_left = chain.values(np.ones(pairs.num_states))
+    if not ((steps_left > 0) & (steps_left < MOST_STEPS_TO_END)).all():
+        return None
+    gained = chain.values(reward[ahead], values) - values
+    if not (gained >= -10 * noise).all() or not gained.max(initial=0.0) > 100 * noise:
+        return None
+    return ahead, chain, steps_left
+
+
 def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:
     """The policy's chain, and how many steps it is expected to take from each state to the end."""
-    chain = Chain(pairs.next[policy], pairs.banded)
+    chain = pairs.chain(policy)
     return chain, chain.values(np.ones(pairs.num_states))
 
 
@@ -124,24 +169,25 @@ def never_ending_states(
     pairs: StateActions, policy: Int[np.ndarray, " S"]
 ) -> Bool[np.ndarray, " S"]:
     """The states from which the policy cannot get to an end (γ=1)."""
-    used = np.zeros(pairs.num_pairs, dtype=bool)
-    used[policy] = True
     ends = pairs.can_end[policy]
-    return ~pairs.closure(used, ends, forward=False)
+    return ~reachable(pairs.chain(policy).matrix, ends, backward=True)
 
 
-def ending_policy(pairs: StateActions) -> Int[np.ndarray, " S"]:
+def ending_policy(
+    pairs: StateActions, among: Bool[np.ndarray, " N"] | None = None
+) -> Int[np.ndarray, " S"]:
     """A policy that ends, or stays, with probability 1: always on towards the nearest end.
 
-    The pairs are those that `restrict_to_finite` left.
+    The pairs are those that `restrict_to_finite` left. With ``among`` only some of them are used: then it may not end.
     """
-    policy = pairs.best_by_state(pairs.can_end.astype(float))
+    if among is None:
+        among = np.ones(pairs.num_pairs, dtype=bool)
+    policy = pairs.best_by_state((pairs.can_end & among).astype(float))
     if pairs.gamma < 1 or not pairs.num_states:
         return policy
-    ends = pairs.can_end[policy]
-    everything = np.ones(pairs.num_pairs, dtype=bool)
-    nearer = towards(pairs.graph(everything), ends)
+    ends = (pairs.can_end & among)[policy]
+    nearer = towards(pairs.graph(among), ends)
     row, target = pairs.next.tocoo().coords
-    leads_nearer = np.zeros(pairs.num_pairs)
-    leads_nearer[row[nearer[pairs.state[row]] == target]] = 1
+    leads_nearer = among.astype(float)
+    leads_nearer[row[(nearer[pairs.state[row]] == target) & among[row]]] = 2
     return np.where(ends, policy, pairs.best_by_state(leads_nearer))

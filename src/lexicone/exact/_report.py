@@ -13,7 +13,7 @@ from lexicone.exact._solution import Policies, Solution, Status
 from lexicone.exact._stages import Optimum
 from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.exact._stay_for_ever import occupancy_for_ever, replace_stays
-from lexicone.models._evaluation import evaluate
+from lexicone.models._evaluation import estimate
 from lexicone.models._mdp import MDP, decision_states, first_actions
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate, StageProof
@@ -60,7 +60,7 @@ class Report:
         occupancy = occupancy_for_ever(pairs, shares)
         policy = self.policy_table(pairs, shares)
         if stay is None and self.gamma == 1:
-            values = evaluate(self.mdp, policy, self.gamma)
+            values = estimate(self.mdp, policy, self.gamma)
         else:
             values = (occupancy @ pairs.reward) * self.scale
         bound = found.bound * self.scale
@@ -103,7 +103,7 @@ class Report:
         return self._solution(
             status=status,
             message=message.format(self._label(best.objective)),
-            values=evaluate(self.mdp, policy, self.gamma),
+            values=estimate(self.mdp, policy, self.gamma),
             gross=self._gross(pairs, occupancy),
             policy=policy,
             occupancy=self._by_state(pairs, occupancy),
@@ -122,7 +122,7 @@ class Report:
         What the policy pays or gains for ever counts as −∞: it is not netted over the start distribution.
         """
         occupancy = occupancy_for_ever(pairs, policy[pairs.states[pairs.state], pairs.action])
-        values = evaluate(self.mdp, policy, self.gamma)
+        values = estimate(self.mdp, policy, self.gamma)
         endless = pairs.reward[np.isinf(occupancy)].any(axis=0)
         key = np.asarray(self.order.key(np.where(endless, -np.inf, values)))
         differs = ~np.isclose(key, found.key, rtol=self.tolerance, atol=self.tolerance)
@@ -234,6 +234,9 @@ class Report:
             satisfied=self._satisfied(values, gross),
             order=self.order,
             gamma=self.gamma,
+            state_names=self.mdp.state_names,
+            action_names=self.mdp.action_names,
+            objective_names=self.mdp.objective_names,
             **rest,
         )
 

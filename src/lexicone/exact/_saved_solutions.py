@@ -1,11 +1,13 @@
 """Solutions in files: safetensors with JSON, and a digest, so that a file that was changed is refused."""
 
+import json
 import os
 from typing import Any
 
 import numpy as np
 
 from lexicone._base import checkpoint
+from lexicone._base.checks import as_texts
 from lexicone._base.levels import level_for_file, level_from_file
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate, StageProof
@@ -14,6 +16,7 @@ __all__ = ["read_solution", "write_solution"]
 
 _KIND = "solution"
 _ARRAYS = ("values", "key", "policy", "occupancy", "satisfied", "prices", "bound")
+_NAMES = ("state_names", "action_names", "objective_names")
 _TEXTS = ("status", "message", "policies", "method", "criterion")
 
 
@@ -23,6 +26,9 @@ def write_solution(path: str | os.PathLike[str], solution: Any) -> None:
     if solution.stay is not None:
         arrays["stay"] = solution.stay
     facts: dict[str, Any] = {name: str(getattr(solution, name)) for name in _TEXTS}
+    for name in _NAMES:
+        if getattr(solution, name) is not None:
+            arrays[name] = _as_bytes(getattr(solution, name))
     order, certificate = solution.order, solution.certificate
     facts["kind"] = _KIND
     facts["gamma"] = float(solution.gamma)
@@ -66,10 +72,23 @@ def read_solution(path: str | os.PathLike[str]) -> dict[str, Any]:
             )
         fields |= {"order": order, "gamma": float(facts["gamma"]), "certificate": certificate}
         fields["stay"] = arrays.get("stay")
+        fields |= {key: _as_names(arrays.get(key)) for key in _NAMES}  # older files have none
         _check_shapes(fields)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ValueError(f"path: {name!r} has a solution that cannot be read: {error}") from None
     return fields
+
+
+def _as_bytes(names: tuple[str, ...]) -> np.ndarray:
+    """A list of texts as JSON in an array, since there may be very many."""
+    return np.frombuffer(json.dumps(list(names)).encode(), dtype=np.uint8)
+
+
+def _as_names(stored: np.ndarray | None) -> tuple[str, ...] | None:
+    if stored is None:
+        return None
+    names = json.loads(np.asarray(stored, dtype=np.uint8).tobytes())
+    return as_texts("names", names)
 
 
 def _check_shapes(fields: dict[str, Any]) -> None:
@@ -88,6 +107,9 @@ def _check_shapes(fields: dict[str, Any]) -> None:
     for name, shape in wanted.items():
         if fields[name].shape != shape:
             raise ValueError(f"{name} has the shape {fields[name].shape}, not {shape}")
+    for name, count in zip(_NAMES, (*sizes, objectives), strict=True):
+        if fields[name] is not None and len(fields[name]) != count:
+            raise ValueError(f"{name} are {len(fields[name])}, not {count}")
     if fields["stay"] is not None and fields["stay"].shape != sizes[:1]:
         raise ValueError(f"stay has the shape {fields['stay'].shape}, not {sizes[:1]}")
     for stage in () if fields["certificate"] is None else fields["certificate"].stages:

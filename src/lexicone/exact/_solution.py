@@ -3,12 +3,21 @@
 import os
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from lexicone._base.checks import check_seed
+from lexicone._base.frames import as_csv, as_frame, write_csv
+from lexicone.exact._explanation import explain_solution
 from lexicone.exact._saved_solutions import read_solution, write_solution
+from lexicone.exact._solution_views import (
+    find_state,
+    policy_columns,
+    solution_html,
+    solution_line,
+)
 from lexicone.exact._tables import solution_table
 from lexicone.order import Order
 from lexicone.proofs._certificate import Certificate
@@ -47,7 +56,7 @@ def unproven(
     return np.where(same, 0.0, np.where(same, 0.0, bound) - np.where(same, 0.0, key))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Solution:
     """The best policy of a model, as `solve` found it."""
 
@@ -82,10 +91,26 @@ class Solution:
     criterion: str = "expected"
     certificate: Certificate | None = None
     """The duals of each stage, for `verify`; None for deterministic policies, whose search leaves none."""
+    state_names: tuple[str, ...] | None = None
+    """As the model calls them, if it does."""
+    action_names: tuple[str, ...] | None = None
+    objective_names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return solution_line(self)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the table, and what `explain` says."""
+        return solution_html(self)
 
     def __str__(self) -> str:
         """A table of objectives, thresholds, values and prices, in the order's units."""
         return solution_table(self)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the objectives are called: by the order, or else by the model."""
+        return self.order.names or self.objective_names or self.order.labels
 
     @property
     def gap(self) -> Float[np.ndarray, " K"]:
@@ -97,6 +122,45 @@ class Solution:
         """The states in which the policy chooses at random, of those that it visits."""
         taken = (self.policy > 0) & (self.occupancy > 0)
         return np.flatnonzero(taken.sum(axis=1) > 1).tolist()
+
+    def act(self, state: Any, seed: Any = None) -> int:
+        """An action for a state, by number, drawn with the policy's probabilities.
+
+        ``stay``, where there is one, is not part of it: whether to stop there is yours to decide.
+
+        Args:
+            state: its number, or its label: a text, or the tuple that a model made of a function has in its place.
+            seed: a whole number, with which a state always has the same answer; a ``numpy.random.Generator``, which
+                goes on from call to call, so that an episode can be repeated; or None, for new random numbers.
+        """
+        place = find_state(self, state)
+        if seed is not None and not isinstance(seed, np.random.Generator):
+            check_seed(seed)
+        reached = np.cumsum(self.policy[place])
+        draw = np.random.default_rng(seed).random() * reached[-1]
+        last = int(np.flatnonzero(self.policy[place])[-1])
+        return min(int(np.searchsorted(reached, draw, side="right")), last)
+
+    def to_frame(self) -> Any:
+        """The policy as a data frame of pandas (extra ``frames``): a row for each action that may be taken, all states.
+
+        Columns are ``state``, ``state_name``, ``action``, ``action_name``, ``probability`` and ``visits``, the expected
+        (discounted) number of times. What stands at states that end an episode has no meaning.
+        """
+        return as_frame(policy_columns(self))
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The rows of `to_frame` as CSV, without pandas: written to a file, or returned as text if there is none."""
+        if path is None:
+            return as_csv(policy_columns(self))
+        return write_csv(path, policy_columns(self))
+
+    def explain(self, mdp: Any = None) -> str:
+        """In a few sentences: where it goes, where it flips a coin and why, what thresholds cost, what conflicts.
+
+        With the model it also says, of each coin, what its sides would lead to on their own.
+        """
+        return explain_solution(self, mdp)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of it to a file, with a digest (no pickle). The file appears complete or not at all."""

@@ -107,7 +107,11 @@ def _chain(pairs: StateActions, policy: np.ndarray) -> Chain:
     rows = np.flatnonzero(policy)
     shape = (pairs.num_states, pairs.num_pairs)
     pick = sparse.csr_array((policy[rows], (pairs.state[rows], rows)), shape=shape)
-    return Chain(pick @ pairs.next, pairs.banded)
+    if pairs.gamma < 1:
+        return Chain(pick @ pairs.next, pairs.banded)
+    chain = Chain(pick @ pairs.next, ordered=True)
+    chain.direct = chain.direct or (chain.places is None and pairs.banded)
+    return chain
 
 
 def _step_to_vertex(

@@ -6,6 +6,7 @@ loses against that sum is dropped: later stages then cannot trade a rounding err
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
-from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
+from lexicone.exact._known import Known, KnownMaximum
 from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._occupancy_program import OccupancyProgram
 from lexicone.exact._policy_extraction import extract_policy, policy_of, policy_that_keeps
@@ -64,7 +65,7 @@ class StageDuals(NamedTuple):
 
 
 def solve_stages(
-    pairs: StateActions,
+    known: Known,
     thresholds: Float[np.ndarray, " K"],
     method: Literal["lp", "columns"],
     *,
@@ -77,7 +78,7 @@ def solve_stages(
     """The optimum for the K thresholds (+∞ for the last).
 
     Args:
-        pairs: what policies may do.
+        known: what policies may do, and what earlier solves have found of it.
         thresholds: one for each objective; those of −∞ do not count.
         method: how each stage is solved.
         break_ties: whether each objective but the last is then maximised once more, without its threshold.
@@ -87,7 +88,7 @@ def solve_stages(
         deadline: of `time.monotonic`; then the outcome is TIME_LIMIT, with the best policy so far.
         progress: called with a line of text now and then.
     """
-    return _Stages(pairs, thresholds, method, break_ties, gap, starts, deadline, progress).run()
+    return _Stages(known, thresholds, method, break_ties, gap, starts, deadline, progress).run()
 
 
 def stage_plan(
@@ -106,7 +107,7 @@ class _Stages:
 
     def __init__(
         self,
-        pairs: StateActions,
+        known: Known,
         thresholds: Float[np.ndarray, " K"],
         method: Literal["lp", "columns"],
         break_ties: bool,
@@ -115,11 +116,11 @@ class _Stages:
         deadline: float,
         progress: Callable[[str], None] | None,
     ) -> None:
-        count = pairs.num_objectives
+        count = known.pairs.num_objectives
         self.plan, self.thresholded = stage_plan(thresholds, break_ties)
         self.method: Literal["lp", "columns"] = method
         self.gap, self.starts, self.deadline, self.progress = gap, starts, deadline, progress
-        self.pairs = pairs
+        self.known, self.pairs = known, known.pairs
         self.floors: dict[int, float] = {}
         self.relevant = np.zeros(count, dtype=bool)
         self.bound, self.prices = np.full(count, -np.inf), np.zeros((count, count))
@@ -150,17 +151,17 @@ class _Stages:
         """Maximise one objective and keep what was reached; the end of all stages if that fails."""
         last = number == len(self.plan) - 1
         self.relevant[objective] = True
-        usable = restrict_to_finite(self.pairs, self.relevant)
+        usable = self.known.finite(self.pairs, self.relevant)
         if usable is None:
             return self._stop(Outcome.INFEASIBLE, objective)
         whole = usable is self.pairs
-        maximizer = self.maximizer = self._maximizer_for(usable)
         floors = self._floors_under_others(objective)
         cap = np.inf
         if threshold < np.inf:
             cap = threshold + 10 * EQUAL_VALUES * max(1.0, abs(threshold))
         question = Question(objective, floors, self.relevant, cap, self.gap if last else EXACT_GAP)
-        maximizer, found = careful_maximum(maximizer, question, self.deadline)
+        answer = self._maximum(usable, question)
+        maximizer, found = answer.maximizer, answer.maximum
         usable = maximizer.pairs
         if np.isfinite(found.bound):
             self.duals.append(
@@ -195,8 +196,27 @@ class _Stages:
             self.binding[objective] = found.value >= threshold - EQUAL_VALUES * scale
         self.floors[objective] = min(threshold, reached - KEPT_FLOOR * scale)
         if not last:
-            self.pairs = drop_losing_pairs(maximizer, found)
+            if answer.keeping is None:
+                answer.keeping = drop_losing_pairs(maximizer, found)
+            self.pairs = answer.keeping
         return None
+
+    def _maximum(self, pairs: StateActions, question: Question) -> KnownMaximum:
+        """The maximum of a stage: an earlier one, or by the method at hand."""
+        asked = self.method, pairs, question.objective, question.floors, question.gap
+        answer = self.known.recall(*asked)
+        if answer is None:
+            maximizer = self.known.maximizer(self.method, pairs, lambda: self._maximizer_for(pairs))
+            self.maximizer = maximizer
+            maximizer.go_on(self.deadline, self.progress)
+            found = careful_maximum(maximizer, question, self.deadline)
+            return self.known.remember(*asked, found)
+        self.maximizer = answer.maximizer
+        answer.maximizer.go_on(self.deadline, self.progress)
+        if answer.maximum.value >= question.cap:
+            capped = answer.maximum._replace(outcome=Outcome.CAPPED, bound=np.inf)
+            return replace(answer, maximum=capped)
+        return answer
 
     def _maximizer_for(self, pairs: StateActions) -> Maximizer:
         if self.maximizer is None or self.maximizer.is_vertex != (self.method == "lp"):

@@ -8,6 +8,7 @@ With γ=1 some policies never end. To *stay* for ever where it costs nothing is 
 nowhere; policies that neither end nor stay have no occupancy (see `lexicone.exact._end_components`).
 """
 
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from lexicone.exact._tolerances import NO_CHANCE, NO_VISITS
-from lexicone.models._chain import factorises_well
+from lexicone.models._chain import Chain, factorises_well
 from lexicone.models._mdp import MDP, decision_states
 from lexicone.models._reachability import reachable
 
@@ -24,6 +25,7 @@ __all__ = ["STAY", "StateActions", "all_state_actions"]
 
 STAY = -1
 """The action of a pair that stays for ever."""
+_CHAINS = 3  # that are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,22 @@ class StateActions:
             place[score[column :: self.pairs_per_state] == highest] = column
         place[score[:: self.pairs_per_state] == highest] = 0
         return place + self.first
+
+    def chain(self, policy: Int[np.ndarray, " S"]) -> Chain:
+        """The chain of a deterministic policy; the last few are remembered with their factors (γ=1)."""
+        if self.gamma < 1:
+            return Chain(self.next[policy], self.banded)
+        for known, chain in self._recent_chains:
+            if np.array_equal(known, policy):
+                return chain
+        chain = Chain(self.next[policy], ordered=True)
+        chain.direct = chain.direct or (chain.places is None and self.banded)
+        self._recent_chains.append((policy.copy(), chain))
+        return chain
+
+    @cached_property
+    def _recent_chains(self) -> deque[tuple[np.ndarray, Chain]]:
+        return deque(maxlen=_CHAINS)
 
     def keep(
         self, pairs: Bool[np.ndarray, " N"], states: Bool[np.ndarray, " S"] | None = None

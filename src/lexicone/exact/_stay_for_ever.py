@@ -123,7 +123,7 @@ def occupancy_for_ever(
         pick = sparse.csr_array(
             (policy[rows], (number[pairs.state[rows]], np.arange(len(rows)))), shape=shape
         )
-        visits = Chain(pick @ inner).visits(pairs.initial[passing])
+        visits = Chain(pick @ inner, ordered=True).visits(pairs.initial[passing])
         total[rows] = policy[rows] * visits[number[pairs.state[rows]]]
     return total
 

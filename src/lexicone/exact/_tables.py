@@ -7,6 +7,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lexicone.exact._front import Sensitivity
+    from lexicone.exact._linear_quadratic import LinearQuadraticSolution
     from lexicone.exact._solution import Solution
     from lexicone.order import Order
 
@@ -26,16 +27,20 @@ class SolutionRow(NamedTuple):
     price: str
 
 
-def solution_rows(solution: "Solution") -> list[SolutionRow]:
+def solution_rows(solution: "Solution | LinearQuadraticSolution") -> list[SolutionRow]:
     """One for each objective, in the order's units."""
-    order, rows = solution.order, []
+    order, labels, rows = solution.order, solution.labels, []
     values, prices = order.in_units(solution.values), order.prices_in_units(solution.prices)
-    for k, (label, level) in enumerate(zip(order.labels, order.levels, strict=True)):
+    for k, (label, level) in enumerate(zip(labels, order.levels, strict=True)):
         limit, met, price = "" if level == type(level)(None) else str(level), "", ""
         if k < len(order) - 1:
             limit = "inf" if limit == "" else limit
             met = "met" if solution.satisfied[k] else "missed"
-            price = _prices(order, prices[k], k)
+            if (
+                met == "missed" and order.thresholds[k] == np.inf
+            ):  # nobody can: it asks for the most
+                met = "best" if solution.status == "optimal" else ""
+            price = _prices(order, prices[k], k, labels)
         rows.append(SolutionRow(label, limit, f"{values[k]:.6g}{level.unit}", met, price))
     return rows
 
@@ -67,10 +72,11 @@ def sensitivity_table(found: "Sensitivity") -> str:
     return _aligned(rows)
 
 
-def _prices(order: "Order", prices: np.ndarray, k: int) -> str:
+def _prices(order: "Order", prices: np.ndarray, k: int, labels: Sequence[str] | None = None) -> str:
     """What objectives after k lose."""
+    labels = labels or order.labels
     return ", ".join(
-        f"{prices[i]:.4g}{order.levels[i].unit} of {order.labels[i]}"
+        f"{prices[i]:.4g}{order.levels[i].unit} of {labels[i]}"
         for i in range(k + 1, len(prices))
         if np.isfinite(prices[i]) and abs(prices[i]) > _NO_PRICE
     )
