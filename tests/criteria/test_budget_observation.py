@@ -160,8 +160,9 @@ def test_mistakes(make, monkeypatch):
     for gamma in (0.0, "1"):
         with pytest.raises(ValueError, match="gamma: "):
             wrap(gamma=gamma)
-    with pytest.raises(ValueError, match="rewards: "):
-        wrap(rewards="none")
+    for rewards in ("none", np):
+        with pytest.raises(ValueError, match="rewards: "):
+            wrap(rewards=rewards)
 
 
 def test_scalar_environments_are_refused():

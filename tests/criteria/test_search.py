@@ -259,6 +259,7 @@ class TestEdges:
             ({"order": Order([0.0], break_ties=True)}, "order: break_ties"),
             ({"strategy": "linear"}, "strategy: expected one of"),
             ({"solver": "simplex"}, "solver: expected one of"),
+            ({"solver": np.eye(2)}, "solver: expected one of"),
             ({"criterion": "mean"}, "criterion: expected one of"),
             ({"solver": "q_learning"}, "solver: Q-learning needs the budgets"),
             ({"gamma": 1.5}, "gamma: must be"),

@@ -34,6 +34,12 @@ from lexicone.criteria._augment_rewards import (
     with_rewards,
 )
 from lexicone.criteria._budgets import LOST, PLENTY, BudgetTable, enumerate_budgets
+from lexicone.criteria._chance_rewards import (
+    chance_rewards,
+    order_of_chances,
+    with_ends,
+    with_one_more_end,
+)
 from lexicone.criteria._policy_with_memory import Lifted
 from lexicone.models._evaluation import evaluate
 from lexicone.models._layout import Layout
@@ -41,19 +47,28 @@ from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Order, OrderLike
 
-__all__ = ["Augmented", "Chances", "Rewards", "augment", "augmentation"]
+__all__ = [
+    "Augmented",
+    "Chances",
+    "Rewards",
+    "augment",
+    "augmentation",
+    "augmentation_with_cuts",
+]
 
-Rewards = Literal["vector", "endpoint", "accumulated", "penalty"]
+Rewards = Literal["vector", "endpoint", "accumulated", "penalty", "chance"]
 
 _MAX_STATES = 200_000
+_TOLERANCE = 1e-9
 
 
 class Chances(NamedTuple):
     """How probable it is that an episode meets the thresholds."""
 
     rates: Float[np.ndarray, " J"]
+    """NaN for thresholds that hold for the mean, beside others that have a chance: those have no budget."""
     overall: float
-    """That it meets all of them."""
+    """That it meets all of them; of mixed ones, all that have a chance."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,6 +89,10 @@ class Augmented:
     """What is left: +∞ more than any continuation can use, −∞ lost for certain, NaN where τ is infinite."""
     penalty: MissPenalty | None
     """λ and C of the scalar rewards."""
+    asked: Order
+    """The order of what `mdp` pays: with ``rewards="chance"`` chances are its thresholds; scalar rewards have none."""
+    solve_gamma: float
+    """The discount with which `mdp` is to be solved: 1 with ``rewards="chance"``."""
 
     def lift(self, policy: Any) -> Lifted:
         """A policy of the augmented model (``[N,A]`` probabilities or ``[N]`` actions) as one with memory."""
@@ -91,13 +110,16 @@ class Augmented:
         limits = np.array(self.order.thresholds)
         with np.errstate(invalid="ignore"):
             met = np.where(np.isfinite(limits), self.budget >= 0, limits < 0)
-        met = np.column_stack([met, met.all(axis=1)]).astype(float)
+        unknown = np.array([self.rewards == "chance" and p is None for p in self.order.chances])
+        unknown = unknown.astype(bool)
+        met = np.column_stack([met, (met | unknown).all(axis=1)]).astype(float)
         tables = self.tracked
         changes = met[tables.next_state] - met[:, None, None, :]
         model = with_rewards(tables, np.where(tables.terminal[:, None, None, None], 0.0, changes))
         found = tables.initial @ met + evaluate(model, policy, 1.0)
         found = np.clip(found, 0.0, 1.0)
-        return Chances(found[:-1], float(found[-1]))
+        overall = math.nan if len(unknown) and unknown.all() else float(found[-1])
+        return Chances(np.where(unknown, np.nan, found[:-1]), overall)
 
 
 def augment(
@@ -107,7 +129,7 @@ def augment(
     *,
     gamma: float = 1.0,
     multiplier: float | Sequence[float] | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float = _TOLERANCE,
     max_states: int = _MAX_STATES,
 ) -> MDP:
     """The model with budgets in its states: `augmentation` without what is needed to lift policies back.
@@ -133,7 +155,7 @@ def augmentation(
     *,
     gamma: float = 1.0,
     multiplier: float | Sequence[float] | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float = _TOLERANCE,
     max_states: int = _MAX_STATES,
 ) -> Augmented:
     """Every state of the model with every budget that it can be reached with.
@@ -146,9 +168,10 @@ def augmentation(
             ``"endpoint"``, ``"accumulated"`` and ``"penalty"`` are the paper's: one objective, whose total orders
             the episodes that end (see `lexicone.criteria._augment_rewards`). In a stochastic model they weigh the
             chance of missing a threshold against p by their constants, as the paper's do: its proof is about
-            episodes.
+            episodes. ``"chance"`` keeps the K objectives too: those whose thresholds have a chance pay 1 in
+            episodes that meet them, so that totals are chances (see `lexicone.criteria._chance_rewards`).
         gamma: the discount of the returns that thresholds are compared with, above 0. Solve the result
-            with the same γ. The scalar rewards take 1 only.
+            with the same γ, or with 1 for ``"chance"``. The scalar rewards take 1 only.
         multiplier: λ of the scalar rewards, for each constraint or for all; computed if left out.
         tolerance: of an objective's scale (the largest of its rewards and its threshold): budgets nearer to each
             other than that are one. Refused where some reward is so much smaller that it would be lost.
@@ -160,9 +183,43 @@ def augmentation(
     """
     check_model(mdp, gamma)
     gamma = float(gamma)
-    mdp, order = match_order(mdp, order, gamma=gamma)
+    check_kind("rewards", rewards, get_args(Rewards))
+    criterion = "chance" if rewards == "chance" else "episode"
+    mdp, order = match_order(mdp, order, gamma=gamma, criterion=criterion)
     _check(mdp, order, rewards, gamma, multiplier, tolerance, max_states)
-    thresholds = {j: t for j, t in enumerate(order.thresholds) if np.isfinite(t)}
+    if any(level.worst is not None for level in order.levels):
+        raise ValueError("order: one model does not do for the worst episodes; use search")
+    return augmentation_with_cuts(
+        mdp,
+        order,
+        rewards,
+        {},
+        gamma=gamma,
+        multiplier=multiplier,
+        tolerance=tolerance,
+        max_states=max_states,
+    )
+
+
+def augmentation_with_cuts(
+    mdp: MDP,
+    order: Order,
+    rewards: Rewards,
+    cuts: dict[int, float],
+    *,
+    gamma: float,
+    multiplier: float | Sequence[float] | None = None,
+    tolerance: float = _TOLERANCE,
+    max_states: int = _MAX_STATES,
+) -> Augmented:
+    """`augmentation` of what has been checked; objectives with a cut b pay ``min(R, b)`` (see `_tails`)."""
+    by_chance = rewards == "chance"
+    thresholds = {
+        j: t
+        for j, t in enumerate(order.thresholds)
+        if np.isfinite(t) and not (by_chance and order.chances[j] is None)
+    }
+    thresholds = dict(sorted({**thresholds, **cuts}.items()))
     multipliers = None if multiplier is None else _multipliers(multiplier, len(thresholds))
 
     def enumerated(with_total: bool) -> BudgetTable:
@@ -171,6 +228,7 @@ def augmentation(
             thresholds,
             gamma,
             with_total=with_total,
+            with_clock=by_chance and gamma < 1,
             tolerance=tolerance,
             max_states=max_states,
         )
@@ -181,6 +239,8 @@ def augmentation(
         table = enumerated(with_total=True)
     if rewards == "vector":
         paid = vector_rewards(mdp, table, thresholds)
+    elif rewards == "chance":
+        paid = chance_rewards(mdp, table, order, thresholds, cuts)
     else:
         penalty = find_penalty(mdp, table, thresholds, rewards, multipliers)
         paid = scalar_rewards(mdp, table, thresholds, rewards, penalty)
@@ -188,20 +248,31 @@ def augmentation(
         mdp.reward[table.state], np.zeros((len(table.start), mdp.num_objectives))
     )
     copies = bool(paid.at_start.any())
-    names = mdp.objective_names if rewards == "vector" else ("episode",)
-    budget = np.full((len(table.state), len(order) - 1), np.nan)
+    names = mdp.objective_names if rewards in ("vector", "chance") else ("episode",)
+    budget = np.full((len(table.state), len(order)), np.nan)
     budget[:, list(thresholds)] = table.budget
+    budget = budget[:, :-1]
     again = table.start if copies else np.zeros(0, dtype=np.int64)
+    model = _model(mdp, table, paid, copies, names, thresholds)
+    tracked = _model(mdp, table, original, copies, mdp.objective_names, thresholds)
+    rows = np.concatenate([np.arange(len(table.state)), again])
+    if table.clock is not None:
+        model = with_ends(model, table.clock[rows], gamma, order)
+        tracked = with_one_more_end(tracked)
+        rows = np.append(rows, 0)  # the end stands for any state
+    asked = order if rewards == "vector" else Order([])
     return Augmented(
-        mdp=_model(mdp, table, paid, copies, names, thresholds),
-        tracked=_model(mdp, table, original, copies, mdp.objective_names, thresholds),
+        mdp=model,
+        tracked=tracked,
         original=mdp,
         order=order,
         gamma=gamma,
         rewards=rewards,
-        state=np.concatenate([table.state, table.state[again]]),
-        budget=np.concatenate([budget, budget[again]]),
+        state=table.state[rows],
+        budget=budget[rows],
         penalty=penalty,
+        asked=order_of_chances(order, cuts) if by_chance else asked,
+        solve_gamma=1.0 if by_chance else gamma,
     )
 
 
@@ -280,13 +351,12 @@ def _check(
     tolerance: float,
     max_states: int,
 ) -> None:
-    check_kind("rewards", rewards, get_args(Rewards))
     check_range("gamma", gamma, 0, 1, above=True)
     check_range("tolerance", tolerance, 0, 1, above=True, below=True)
     check_whole(max_states=max_states)
-    if rewards == "vector":
+    if rewards in ("vector", "chance"):
         if multiplier is not None:
-            raise ValueError('multiplier: rewards="vector" has none')
+            raise ValueError(f'multiplier: rewards="{rewards}" has none')
         return
     if gamma < 1:
         raise ValueError(f'gamma: rewards={rewards!r} adds up whole episodes; use rewards="vector"')

@@ -9,7 +9,7 @@ below 0. They are written +∞ and −∞. All budgets of one kind are merged, s
 only costs or only pays.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -62,6 +62,8 @@ class BudgetTable(NamedTuple):
     next: Int[np.ndarray, "N A B"]
     start: Int[np.ndarray, " M"]
     """The M numbers of the model's start states, in their order."""
+    clock: Float[np.ndarray, " N"] | None = None
+    """How many steps have been taken, where it was asked for and a budget is still open; NaN where none is."""
 
 
 def possible_steps(mdp: MDP) -> PossibleSteps:
@@ -130,7 +132,8 @@ def enumerate_budgets(
     thresholds: dict[int, float],
     gamma: float,
     *,
-    with_total: bool,
+    with_total: bool = False,
+    with_clock: bool = False,
     tolerance: float,
     max_states: int,
 ) -> BudgetTable:
@@ -138,9 +141,10 @@ def enumerate_budgets(
 
     Budgets that differ by less than about ``tolerance`` times the objective's scale are one; the first that was
     found stands for them. ``with_total`` also tracks the last objective's total, until every budget is plenty or
-    one is lost.
+    one is lost. ``with_clock`` counts the steps instead, until every budget is plenty or lost.
     """
-    return _Enumeration(mdp, thresholds, gamma, with_total, tolerance, max_states).run()
+    extra = "total" if with_total else "clock" if with_clock else None
+    return _Enumeration(mdp, thresholds, gamma, extra, tolerance, max_states).run()
 
 
 class _Enumeration:
@@ -151,15 +155,15 @@ class _Enumeration:
         mdp: MDP,
         thresholds: dict[int, float],
         gamma: float,
-        with_total: bool,
+        extra: Literal["total", "clock"] | None,
         tolerance: float,
         max_states: int,
     ) -> None:
-        self.mdp, self.gamma, self.with_total, self.max_states = mdp, gamma, with_total, max_states
+        self.mdp, self.gamma, self.extra, self.max_states = mdp, gamma, extra, max_states
         self.tracked = [*thresholds]
         self.columns = [*self.tracked]
         first = [-threshold for threshold in thresholds.values()]
-        if with_total:
+        if extra is not None:
             self.columns.append(mdp.num_objectives - 1)
             first.append(0.0)
         self.first = np.array(first)
@@ -167,6 +171,8 @@ class _Enumeration:
         self.paid = np.abs(steps.reward[mdp.reachable()[steps.source]][:, self.columns])
         self.scale = np.maximum(self.paid.max(axis=0, initial=1e-300), np.abs(self.first))
         self.resolution = tolerance * self.scale
+        if extra == "clock":
+            self.resolution[-1] = 1.0
         anywhere = np.zeros(mdp.num_states)
         self.most_to_come = np.array(
             [largest_walk_total(steps, steps.reward[:, j], anywhere, gamma) for j in self.tracked]
@@ -193,6 +199,8 @@ class _Enumeration:
     def _check_resolution(self, is_open: np.ndarray) -> None:
         """Refuse to merge budgets that a single reward tells apart."""
         for column in np.flatnonzero(is_open):
+            if self.extra == "clock" and column == len(self.tracked):
+                continue
             scale, paid = self.scale[column], self.paid[:, column]
             same = max(self.resolution[column], _ROUNDING * scale)
             least = paid[paid > _NOISE * scale].min(initial=np.inf)
@@ -206,7 +214,7 @@ class _Enumeration:
                 )
 
     def _merged(self, state: np.ndarray, budget: np.ndarray) -> np.ndarray:
-        """Budgets ``[n,D]`` with plenty and lost ones as such, and the total dropped once nothing is open."""
+        """Budgets ``[n,D]`` with plenty and lost ones as such; total or clock dropped once nothing is open."""
         count = len(self.tracked)
         budget = budget.copy()
         own, room = budget[:, :count], self.resolution[:count]
@@ -216,9 +224,11 @@ class _Enumeration:
         own[plenty & (own != LOST)] = PLENTY
         own[lost & ~plenty] = LOST
         own[np.abs(own) <= room] = 0.0
-        if self.with_total:
+        if self.extra == "total":
             decided = (own == PLENTY).all(axis=1) | (own == LOST).any(axis=1)
             budget[decided, count] = np.nan
+        elif self.extra == "clock":
+            budget[np.isinf(own).all(axis=1), count] = np.nan
         return budget
 
     def _successors(
@@ -229,6 +239,8 @@ class _Enumeration:
         moves = (mdp.probability[state] > 0) & ~mdp.terminal[state][:, None, None]
         reward = mdp.reward[state][..., self.columns]
         after = (budget[:, None, None, :] + reward) / self.gamma
+        if self.extra == "clock":
+            after[..., -1] = budget[:, None, None, -1] + 1.0
         target = mdp.next_state[state][moves]
         return moves, target, self._merged(target, after[moves])
 
@@ -262,8 +274,9 @@ class _Enumeration:
             table[row : row + len(moves)][moves] = numbers
             row += len(moves)
         count = len(self.tracked)
-        total = budget[:, count] if self.with_total else None
-        return BudgetTable(state, budget[:, :count], total, table, start)
+        last = None if self.extra is None else budget[:, count]
+        total, clock = (last if self.extra == e else None for e in ("total", "clock"))
+        return BudgetTable(state, budget[:, :count], total, table, start, clock)
 
     def _refuse_too_many(self) -> None:
         """Too many: say how many there are so far, and which objective has the most different budgets."""
@@ -272,7 +285,7 @@ class _Enumeration:
         for column, step in zip(budget.T, self.resolution, strict=True):
             numbers = column[np.isfinite(column)]
             different.append(len(np.unique(np.rint(numbers / step))))
-        worst = int(np.argmax(different))
+        worst = int(np.argmax(different[:-1] if self.extra == "clock" else different))
         what = "totals" if worst == len(self.tracked) else "budgets"
         label = self.mdp.objective_labels[self.columns[worst]]
         raise BudgetsNotEnumerable(

@@ -1,4 +1,4 @@
-"""The best policy of a model under each meaning of a threshold: expected returns, every episode, without chance."""
+"""The best policy of a model under each meaning of a threshold: expected returns, every episode, no coin, a chance."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -9,14 +9,14 @@ from jaxtyping import Float
 from lexicone._base.checks import check_range, check_whole
 from lexicone.criteria._augment import augmentation
 from lexicone.criteria._budgets import BudgetsNotEnumerable
-from lexicone.criteria._search import search
+from lexicone.criteria._search import Search, search
 from lexicone.exact._deterministic import too_many_states
 from lexicone.exact._solution import Solution
 from lexicone.exact._solve import solve
 from lexicone.models._evaluation import evaluate
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model, decision_states
-from lexicone.order import Order, OrderLike
+from lexicone.order import Criterion, Order, OrderLike
 
 __all__ = ["EPISODES", "Row", "compare"]
 
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     message: str
     values: Float[np.ndarray, " K"]
     chances: Float[np.ndarray, " K"]
-    """Of meeting each threshold, then all together."""
+    """Of meeting each threshold, then all together; NaN where that is not known."""
     policy: Float[np.ndarray, "S A"] | None
     """What it does in each state; for a policy with memory on average over its budgets."""
     occupancy: Float[np.ndarray, "S A"] | None
@@ -52,6 +52,9 @@ def compare(
 ) -> Iterator[Row]:
     """The best policy for ``criterion="expected"``, for ``"episode"``, and the best deterministic one, as they come.
 
+    If the order has thresholds with a chance, the best policy for ``"chance"`` comes fourth; the first three take them
+    without.
+
     In a model without chance a deterministic policy has a single episode, so none is better than the best episode: if
     that takes the same action at each visit of a state, it is the answer. Otherwise branch and bound searches, from
     the best policy for episodes where that is deterministic and stationary.
@@ -64,9 +67,39 @@ def compare(
         seconds: after these, branch and bound is cut short.
     """
     check_model(mdp, gamma)
-    mdp, order = match_order(mdp, order, gamma=gamma)
+    mdp, order = match_order(mdp, order, gamma=gamma, criterion=None)
     check_whole(max_states=max_states)
     check_range("seconds", seconds, 0, above=True)
+    yield from _without_chances(mdp, order.with_chances(None), gamma, max_states, seconds)
+    if any(p is not None for p in order.chances):
+        try:
+            yield _by_search(mdp, order, "chance", gamma, max_states)[1]
+        except BudgetsNotEnumerable as error:
+            nothing = np.full(len(order), np.nan)
+            yield Row("chance", str(error), nothing, nothing, None, None)
+
+
+def _by_search(
+    mdp: MDP, order: Order, criterion: Criterion, gamma: float, max_states: int
+) -> tuple[Search, Row]:
+    """The best policy with budgets in its memory."""
+    found = search(mdp, order, gamma=gamma, criterion=criterion, max_states=max_states)
+    policy, occupancy = found.policy.shadow
+    return found, Row(
+        criterion,
+        found.message,
+        found.values,
+        _joined(found.chances),
+        policy,
+        occupancy,
+        memory=True,
+    )
+
+
+def _without_chances(
+    mdp: MDP, order: Order, gamma: float, max_states: int, seconds: float
+) -> Iterator[Row]:
+    """Expected, episode, deterministic."""
     nothing = np.full(len(order), np.nan)
     augmented, refusal = None, ""
     try:
@@ -95,12 +128,10 @@ def compare(
     if augmented is None:
         yield Row("episode", refusal, nothing, nothing, None, None)
     else:
-        found = search(mdp, order, gamma=gamma, criterion="episode", max_states=max_states)
-        policy, occupancy = found.policy.shadow
-        chances = _joined(found.policy.chances)
-        row = Row("episode", found.message, found.values, chances, policy, occupancy, memory=True)
+        found, row = _by_search(mdp, order, "episode", gamma, max_states)
         yield row
-        if (policy.max(axis=1) == 1).all():
+        policy = row.policy
+        if policy is not None and (policy.max(axis=1) == 1).all():
             first = policy.argmax(axis=1)
             values = evaluate(mdp, first, gamma)
             same = np.allclose(values, found.values, rtol=_TOLERANCE, atol=_TOLERANCE)

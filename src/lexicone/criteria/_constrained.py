@@ -11,15 +11,15 @@ import numpy as np
 from jaxtyping import Float
 
 from lexicone.exact._careful_maximum import Question, careful_maximum
-from lexicone.exact._end_components import restrict_to_finite
 from lexicone.exact._highs import Outcome
 from lexicone.exact._maximizer import Maximizer, StageMaximum
 from lexicone.exact._policy_extraction import extract_policy, policy_that_keeps
-from lexicone.exact._report import Report, reward_scale
+from lexicone.exact._prepared import Prepared
+from lexicone.exact._report import Report
 from lexicone.exact._solution import Solution
-from lexicone.exact._solve import PROGRAM_STATES
+from lexicone.exact._solve_model import PROGRAM_STATES
 from lexicone.exact._stages import Optimum, drop_losing_pairs, new_maximizer
-from lexicone.exact._state_actions import STAY, StateActions, all_state_actions
+from lexicone.exact._state_actions import STAY, StateActions
 from lexicone.exact._tolerances import EQUAL_VALUES, KEPT_FLOOR, SAME_MAXIMUM
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -82,8 +82,10 @@ class ExactSolver:
 
     def __init__(self, mdp: MDP, order: Order, gamma: float) -> None:
         self.mdp, self.order, self.gamma = mdp, order, gamma
-        self.scale = reward_scale(mdp)
-        self.pairs = all_state_actions(mdp, gamma, self.scale)
+        model = Prepared(mdp, gamma)
+        self.scale = model.scale
+        self.known = model.known(self.scale)
+        self.pairs = self.known.pairs
         small = self.pairs.num_states <= PROGRAM_STATES
         self.method: Literal["lp", "columns"] = "lp" if small else "columns"
         self.maximizer: Maximizer | None = None
@@ -92,12 +94,14 @@ class ExactSolver:
     def maximize(self, objective: int, threshold: float, floors: dict[int, float]) -> Subproblem:
         """Maximise one objective given floors under others, all in the model's own units."""
         relevant = np.isin(np.arange(len(self.order)), [objective, *floors])
-        usable = restrict_to_finite(self.pairs, relevant)
+        usable = self.known.finite(self.pairs, relevant)
         if usable is None:
             return self._answer(Answer.INFEASIBLE, objective, threshold, floors)
         scaled = {j: f / self.scale[j] for j, f in floors.items()}
         if self.maximizer is None or self.maximizer.pairs is not usable:
-            self.maximizer = self._maximizer_for(usable)
+            self.maximizer = self.known.maximizer(
+                self.method, usable, lambda: self._maximizer_for(usable)
+            )
         question = Question(objective, scaled, relevant, reached=False)
         self.maximizer, self.maximum = careful_maximum(self.maximizer, question)
         maximum = self.maximum

@@ -12,7 +12,7 @@ rest counts: it stays at its maximum, and the search goes on behind it.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,7 +20,8 @@ from jaxtyping import Bool, Float
 
 from lexicone._base.checks import check_function, check_kind, check_range, check_seed, check_whole
 from lexicone._base.threads import one_thread
-from lexicone.criteria._augment import Augmented, augmentation
+from lexicone.criteria._augment import Augmented, Chances, augmentation_with_cuts
+from lexicone.criteria._chance_answers import best_answer, key_of, tail_means, with_stays
 from lexicone.criteria._constrained import (
     Answer,
     ConstrainedSolver,
@@ -28,9 +29,10 @@ from lexicone.criteria._constrained import (
     Subproblem,
     rounding_room,
 )
+from lexicone.criteria._tails import cuts_to_try
 from lexicone.exact._highs import Outcome
 from lexicone.exact._report import reward_scale
-from lexicone.models._evaluation import evaluate
+from lexicone.models._evaluation import estimate
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP, check_model
 from lexicone.order import Criterion, Order, OrderLike
@@ -56,13 +58,20 @@ class Search:
     values: Float[np.ndarray, " K"]
     """The expected returns of the policy (with `stay`, if there is one)."""
     key: Float[np.ndarray, " K"]
-    """What was maximised, in order: ``min(V_j, τ_j)``, or ``E[min(R_j, τ_j)]`` for the episode criterion; then V_K."""
+    """What was maximised, in order: ``min(V_j, τ_j)``, ``E[min(R_j, τ_j)]`` for the episode criterion, or
+    ``min(P(R_j ≥ τ_j), p_j)`` where a threshold has a chance p_j; then V_K. Of the worst episodes, their mean."""
     policy: Any
-    """``[S,A]`` probabilities; with the episode criterion a `Lifted` policy, which has memory."""
+    """``[S,A]`` probabilities; with the criteria episode and chance a `Lifted` policy, which has memory."""
+    chances: Chances | None
+    """How probable it is that an episode meets the thresholds; None with the expected criterion."""
+    tails: Float[np.ndarray, " K"] | None
+    """The means of the worst episodes where the order asks for them, NaN elsewhere; None where it asks for none. Where
+    such a mean has a threshold, the policy's own may be larger."""
     satisfied: Bool[np.ndarray, " K-1"]
-    """Which thresholds are met: in expectation, or by every episode."""
+    """Which thresholds are met: in expectation, by every episode, or by as many as their chance says."""
     stay: Float[np.ndarray, " N"] | None
-    """With status "needs memory", as in `lexicone.exact.Solution`; budgets are memory enough, so not by episodes."""
+    """With status "needs memory", as in `lexicone.exact.Solution`, of the model that was solved; budgets are memory
+    enough, so not by episodes. By chance, values that `policy` alone does not have are then NaN."""
     subproblems: int
     """How many constrained problems were solved (or tried)."""
     trace: tuple[Subproblem, ...]
@@ -111,7 +120,9 @@ def search(
             policy gradient with multipliers that rise while a floor is missed.
         gamma: the discount.
         criterion: thresholds on ``"expected"`` returns, or on each ``"episode"`` (then the augmented model is
-            solved, and thresholds are met if every episode meets them).
+            solved, and thresholds are met if every episode meets them), or by ``"chance"``: where the order has
+            ``at_least(τ, chance=p)``, ``P(R ≥ τ) ≥ p``; with ``worst=α`` the mean over the worst share α of
+            episodes; other thresholds then hold for the mean.
         tolerance: of values, relative above 1: what counts as met; by default 1e-6, and 0.02 for "lagrangian".
         max_states: of the augmented model.
         steps: of environment, for each of ``seeds`` parallel runs of a learner, for each subproblem.
@@ -120,48 +131,68 @@ def search(
         seed: of the learners.
         progress: called with a line of text for each subproblem.
     """
+    check_kind("solver", solver, get_args(Solver))
     if tolerance is None:
         tolerance = 0.02 if solver == "lagrangian" else 1e-6
     check_model(mdp, gamma)
     check_function("progress", progress, optional=True)
     check_seed(seed)
-    mdp, order = match_order(mdp, order, gamma=gamma)
+    check_kind("criterion", criterion, get_args(Criterion))
+    mdp, order = match_order(mdp, order, gamma=gamma, criterion=criterion)
     _check(order, strategy, solver, criterion, tolerance)
     check_whole(steps=steps, seeds=seeds, rounds=rounds, max_states=max_states)
-    augmented = None
-    if criterion == "episode":
-        augmented = augmentation(mdp, order, gamma=gamma, max_states=max_states)
-    model = mdp if augmented is None else augmented.mdp
-    run = _SearchRun(model, order, gamma, tolerance, progress)
-    if solver == "exact":
-        found = run.exactly(strategy)
-    else:
-        from lexicone.criteria._constrained_learners import CONSTRAINED_LEARNERS
+    if criterion != "expected":
+        check_range("gamma", gamma, 0, 1, above=True)
+    cuts = cuts_to_try(mdp, order, gamma, max_states) if criterion == "chance" else [{}]
 
-        engine = CONSTRAINED_LEARNERS[solver](model, order, gamma, tolerance, steps, seeds, seed)
-        found = run.by_learning(strategy, engine, rounds)
-    policy, values = found.policy, found.values
-    if augmented is not None:
-        found = _deterministic_if_as_good(run, found)
-        policy = augmented.lift(found.policy)
-        values = policy.values
-    return Search(
-        status=found.status,
-        message=found.message,
-        values=values,
-        key=np.asarray(order.key(found.values)),
-        policy=policy,
-        satisfied=found.satisfied,
-        stay=found.stay,
-        subproblems=len(run.trace),
-        trace=tuple(run.trace),
-        order=order,
-        gamma=gamma,
-        strategy=strategy,
-        solver=solver,
-        criterion=criterion,
-        augmented=augmented,
-    )
+    def answer(cut: dict[int, float]) -> Search:
+        augmented, model, asked, discount = None, mdp, order, gamma
+        if criterion != "expected":
+            rewards = "vector" if criterion == "episode" else "chance"
+            augmented = augmentation_with_cuts(
+                mdp, order, rewards, cut, gamma=gamma, max_states=max_states
+            )
+            model, asked, discount = augmented.mdp, augmented.asked, augmented.solve_gamma
+        run = _SearchRun(model, asked, discount, tolerance, progress)
+        if solver == "exact":
+            found = run.exactly(strategy)
+        else:
+            from lexicone.criteria._constrained_learners import CONSTRAINED_LEARNERS
+
+            engine = CONSTRAINED_LEARNERS[solver](
+                model, asked, discount, tolerance, steps, seeds, seed
+            )
+            found = run.by_learning(strategy, engine, rounds)
+        policy, values, chances = found.policy, found.values, None
+        if augmented is not None:
+            found = _deterministic_if_as_good(run, found)
+            policy = augmented.lift(found.policy)
+            values, chances = policy.values, policy.chances
+            if found.stay is not None:
+                values, chances = with_stays(order, found.values)
+        tails = tail_means(order, cut, found.values)
+        return Search(
+            status=found.status,
+            message=found.message,
+            values=values,
+            key=key_of(order, asked, found.values, tails),
+            policy=policy,
+            chances=chances,
+            tails=tails if cut else None,
+            satisfied=found.satisfied,
+            stay=found.stay,
+            subproblems=len(run.trace),
+            trace=tuple(run.trace),
+            order=order,
+            gamma=gamma,
+            strategy=strategy,
+            solver=solver,
+            criterion=criterion,
+            augmented=augmented,
+        )
+
+    answers = [answer(cut) for cut in cuts]
+    return replace(best_answer(answers), subproblems=sum(a.subproblems for a in answers))
 
 
 class _PolicyFound(NamedTuple):
@@ -225,7 +256,7 @@ class _SearchRun:
             self._walk(engine, strategy)
         policy = engine.policy
         assert policy is not None  # the first problem has no floors: some policy answers it
-        values = evaluate(self.model, policy, self.gamma)
+        values = estimate(self.model, policy, self.gamma)
         satisfied = np.array(
             [
                 v >= t - rounding_room(t, self.tolerance)
@@ -317,7 +348,7 @@ def _deterministic_if_as_good(run: _SearchRun, found: _PolicyFound) -> _PolicyFo
     if found.stay is not None or (table.max(axis=1) == 1).all():
         return found
     fixed = np.eye(table.shape[1])[table.argmax(axis=1)]
-    values = evaluate(run.model, fixed, run.gamma)
+    values = estimate(run.model, fixed, run.gamma)
     ours, theirs = (np.asarray(run.order.key(v)) for v in (values, found.values))
     room = 0.1 * run.tolerance
     same = np.allclose(ours, theirs, rtol=room, atol=room)
@@ -326,12 +357,11 @@ def _deterministic_if_as_good(run: _SearchRun, found: _PolicyFound) -> _PolicyFo
 
 def _check(order: Order, strategy: str, solver: str, criterion: str, tolerance: float) -> None:
     check_kind("strategy", strategy, get_args(Strategy))
-    check_kind("solver", solver, get_args(Solver))
-    check_kind("criterion", criterion, get_args(Criterion))
     if order.break_ties:
         raise ValueError("order: break_ties asks for more than constraints can say; use solve")
     check_range("tolerance", tolerance, 0, math.inf, above=True, below=True)
-    if solver == "q_learning" and criterion == "expected":
+    if solver == "q_learning" and criterion != "episode":
         raise ValueError(
-            'solver: Q-learning needs the budgets in the state; use criterion="episode", or "lagrangian"'
+            "solver: Q-learning needs the budgets in the state and never flips a coin; use "
+            'criterion="episode", or "lagrangian"'
         )
