@@ -1,5 +1,7 @@
 """`maximize` with the flow: to the optimum where thresholds can be had, in order where they cannot."""
 
+from decimal import Decimal
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -136,3 +138,8 @@ class TestRandomProblems:
         assert result.status == "optimal"
         assert result.values[0] >= -0.5
         np.testing.assert_allclose(result.values, [-0.5, OPTIMUM], atol=2e-3)
+
+
+def test_a_buffer_is_of_plain_numbers():
+    with pytest.raises(ValueError, match=r"^buffer: expected numbers"):
+        maximize(lambda x: x, jnp.zeros(2), [0.5], buffer=Decimal("0.5"), max_steps=1)

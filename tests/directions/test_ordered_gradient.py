@@ -268,6 +268,25 @@ def test_wrong_number_of_bounds():
         descent.update(x, descent.init(x))
 
 
+def test_the_state_of_another_order():
+    x = jnp.array([0.4, 0.7])
+    state = ordered_gradient(distances, [1.0, 4.0]).init(x)
+    descent = ordered_gradient(lambda x: [x @ x, x.sum()], [1.0])
+    with pytest.raises(ValueError, match=r"state: is of 3 losses, and the order has 2"):
+        descent.update(x, state)
+
+
+def test_derivatives_of_a_step_take_the_weights_for_constants():
+    """Whoever learns through the step gets Σ wᵢ ∇²lossᵢ, and no NaN: here each ∇² is 2·1."""
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    x = jnp.array([0.4, 0.7])
+    step = jax.jit(lambda x: descent.update(x, descent.init(x)))
+    _, state = step(x)
+    slopes = jax.jacobian(lambda x: step(x)[0])(x)
+    expected = 2.0 * float(state.direction.weights.sum()) * np.eye(2)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_nothing_is_met_before_a_batch_that_counts():
     descent = ordered_gradient(distances, [1.0, 4.0])
     x = jnp.array([0.4, 0.7])
@@ -337,12 +356,20 @@ def test_nothing_to_train(params):
         descent.update(params, descent.init(x))
 
 
+def test_masked_arrays_have_to_be_filled():
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    masked = np.ma.masked_array([1.0, 2.0], [True, False])
+    with pytest.raises(ValueError, match=r"^params: has a masked array"):
+        descent.update(masked, descent.init(jnp.zeros(2)))
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"losses": 3.0}, "losses: expected a function"),
         ({"order": "0.1"}, "order: expected an Order or a list of upper bounds"),
         ({"order": 0.1}, "order: expected an Order or a list of upper bounds"),
+        ({"has_aux": np.array([])}, "has_aux: must be True or False"),
         ({"smoothing": 1.0}, "smoothing: must be at least 0 and below 1"),
         ({"method": "newton"}, "method: expected one of"),
         ({"delta": 2.0}, "delta: must be at least 0 and below"),
@@ -352,6 +379,13 @@ def test_refusals(wrong, message):
     given = {"losses": distances, "order": [1.0, 4.0], **wrong}
     with pytest.raises(ValueError, match=message):
         ordered_gradient(given.pop("losses"), given.pop("order"), **given)
+
+
+def test_there_is_a_gradient_for_each_loss():
+    descent = ordered_gradient(distances, [1.0, 4.0])
+    state = descent.init(jnp.zeros(2))
+    with pytest.raises(ValueError, match=r"^gradients: expected 3 rows, as losses, got 1"):
+        descent.combine(jnp.ones(3), jnp.ones((1, 3, 2)), state)
 
 
 def test_the_state_is_a_pytree_of_arrays():

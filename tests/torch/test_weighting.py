@@ -264,6 +264,13 @@ def test_a_loss_that_does_not_depend_on_the_parameters():
     torch.testing.assert_close(x.grad, 2 * x.detach())
 
 
+def test_a_parameter_may_be_a_single_number():
+    x = torch.tensor(2.0, requires_grad=True)
+    ordered_loss([x * x, -x], OrderedWeighting([1.0]), [x]).backward()
+    assert x.grad is not None
+    assert x.grad > 0  # the first is above its bound, and falls
+
+
 def test_a_parameter_that_no_loss_depends_on():
     x, idle = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
     ordered_backward([x @ x, x.sum()], OrderedAggregator([1.0]), [x, idle])

@@ -94,6 +94,8 @@ def _upper_bounds(given: OrderLike) -> Order:
                 )
         given = Order(given)
     for label, level in zip(given.labels, given.levels[:-1], strict=False):
+        if level.chance is not None:
+            raise ValueError(f"order: {label} has a chance, and losses have no episodes")
         if level.per_step:
             raise ValueError(f"order: {label} is said per step, and losses have no steps")
         if level.amount is None or level.amount == -math.inf:

@@ -16,8 +16,11 @@ import numpy as np
 import optax
 from jaxtyping import Float, PyTree
 
+from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_flags, check_kind, check_range
+from lexicone._base.html import block, table
 from lexicone._base.progress import progress_bars
+from lexicone._base.text import vector_text
 from lexicone.directions._ascent import (
     AscentParameters,
     AscentSettings,
@@ -34,12 +37,14 @@ from lexicone.directions._find_direction import (
     Reason,
     find_direction,
 )
+from lexicone.models._matching import check_criterion
 from lexicone.order import Order, OrderLike, as_order
 
 __all__ = ["AscentStatus", "Maximum", "maximize"]
 
 _PATH_LIMIT = 64 * 2**20  # bytes of path that are recorded without being asked for
 _STEP_LIMIT = 10**7  # the values of every step are kept
+_SHOWN = 12  # numbers of x in a notebook
 _PLAIN = optax.sgd(1.0)  # one object, so that it compiles once; the step size is applied outside
 
 
@@ -68,6 +73,18 @@ class Maximum(NamedTuple):
     """x before every step and at the end: leaves ``[steps+1,…]``. None if it was not recorded."""
     history: Float[np.ndarray, "steps+1 K"]
     """F along the path."""
+
+    def __repr__(self) -> str:
+        values = vector_text(np.asarray(self.values, dtype=float), 6)
+        return f"Maximum({self.status} after {self.steps} steps; values {values})"
+
+    def _repr_html_(self) -> str:
+        values = np.asarray(self.values, dtype=float)
+        rows = [(f"objective {k + 1}", f"{value:.7g}") for k, value in enumerate(values)]
+        if isinstance(self.x, np.ndarray | jax.Array) and self.x.size <= _SHOWN:
+            rows.append(("x", vector_text(np.ravel(self.x), 6)))
+        rows += [("steps", str(self.steps)), ("status", f"{self.status}: {self.reason}")]
+        return block("Maximum", table((), rows))
 
 
 def maximize(
@@ -116,6 +133,7 @@ def maximize(
     ``not_finite`` (NaN or infinity; the last finite x is returned).
     """
     order = as_order(order)
+    check_criterion(order, "expected")
     x = _check_start(x0)
     dtype = jnp.result_type(*jax.tree.leaves(x))
     check_flags(active_constraints=active_constraints, progress=progress)
@@ -141,6 +159,7 @@ def maximize(
     find_direction(
         np.eye(size), np.zeros(size), order.thresholds, delta=delta, buffer=buffer, method=method
     )
+    delta, buffer = as_numbers("delta", delta), as_numbers("buffer", buffer)
     if not np.all(np.isfinite(buffer)):
         raise ValueError(f"buffer: must be finite, got {buffer}")
     for name, numbers in (("delta", delta), ("buffer", buffer)):

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
 from lexicone._base.arrays import as_floats
-from lexicone._base.checks import check_type
+from lexicone._base.checks import check_flags, check_type
 from lexicone.directions._find_direction import Direction, DirectionMethod, Reason
 from lexicone.directions._gradients import check_tree, combine, gram, pull_back_all
 from lexicone.directions._loss_means import (
@@ -97,19 +98,28 @@ class OrderedGradient:
     def combine(
         self, losses: Float[Array, " K"], gradients: PyTree, state: OrderedState
     ) -> tuple[PyTree, OrderedState]:
-        """One gradient from K, and the next state."""
-        check_type("state", state, OrderedState, "the state of init, or of the update before")
-        check_tree("gradients", gradients, leading=True)
+        """One gradient from K, and the next state. To derivatives the K weights are constants."""
+        self._check_state(state)
+        rows = check_tree("gradients", gradients, leading=True)
         losses = as_floats(jnp, "losses", losses, like=state.losses.mean)
         check_losses(self.settings, losses)
+        if rows != losses.shape[0]:
+            raise ValueError(f"gradients: expected {losses.shape[0]} rows, as losses, got {rows}")
         means = note_losses(state.losses, losses, self.settings)
         wide = jax.tree.map(lambda leaf: leaf.astype(jnp.result_type(leaf, jnp.float32)), gradients)
         products = gram(wide).astype(losses.dtype)
         direction = choose_direction(products, losses, means, self.settings)
+        direction, means = jax.lax.stop_gradient((direction, means))
         combined = jax.tree.map(
             lambda leaf: jnp.where(direction.found, leaf, 0), combine(direction.weights, gradients)
         )
         return combined, OrderedState(means, losses_met(means, self.settings), direction)
+
+    def _check_state(self, state: Any) -> None:
+        check_type("state", state, OrderedState, "the state of init, or of the update before")
+        size, known = len(self.settings.order), state.losses.mean.shape[-1]
+        if known != size:
+            raise ValueError(f"state: is of {known} losses, and the order has {size}")
 
     def update(
         self, params: PyTree, state: OrderedState, *args: Any, **kwargs: Any
@@ -118,7 +128,7 @@ class OrderedGradient:
 
         With ``has_aux`` the first is the pair (gradient, auxiliary output), as from ``jax.grad``.
         """
-        check_type("state", state, OrderedState, "the state of init, or of the update before")
+        self._check_state(state)
         out, gradients = self.gradients(params, *args, **kwargs)
         losses, aux = out if self.has_aux else (out, None)
         combined, state = self.combine(losses, gradients, state)
@@ -167,6 +177,7 @@ def ordered_gradient(
     """
     if not callable(losses):
         raise ValueError(f"losses: expected a function of the parameters, got {losses!r}")
+    check_flags(has_aux=has_aux)
     options = {"method": method, **options}
     return OrderedGradient(losses, LossSettings.checked(order, smoothing, options), bool(has_aux))
 
@@ -183,6 +194,8 @@ def _stacked(losses: Any) -> Float[Array, " K"]:
 def _trainable(params: PyTree) -> PyTree:
     trainable = eqx.filter(params, eqx.is_inexact_array)
     for leaf in jax.tree.leaves(trainable):
+        if np.ma.isMaskedArray(leaf):
+            raise ValueError("params: has a masked array, which JAX cannot take; fill it first")
         if leaf.dtype.kind == "c" or leaf.dtype.itemsize > 8:
             raise ValueError(
                 f"params: has numbers of the type {leaf.dtype}, which have no gradients"

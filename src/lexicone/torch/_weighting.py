@@ -42,7 +42,11 @@ _BLOCK = 16_384
 
 
 def gram(rows: Tensor) -> Tensor:
-    """``rows @ rows.T``, ``[K,n] → [K,K]``, in blocks that several threads share: half the time for long rows."""
+    """``rows @ rows.T``, ``[K,n] → [K,K]``, at least in single precision: squares of half precision overflow soon.
+
+    In blocks, which several threads share, and which round less than one sum over long rows.
+    """
+    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
     size, blocks = rows.shape[0], rows.shape[1] // _BLOCK
     rest = rows[:, blocks * _BLOCK :]
     if blocks == 0:
@@ -192,7 +196,7 @@ class OrderedAggregator(GramianWeightedAggregator, Stateful):
             raise ValueError(
                 f"matrix: expected a tensor of {size} gradients as rows, got {matrix!r}"
             )
-        return super().forward(matrix)
+        return self.weighting(matrix).to(matrix.dtype) @ matrix
 
     @property
     def met(self) -> Tensor:
