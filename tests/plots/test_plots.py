@@ -14,10 +14,11 @@ from lexicone.exact._solve import solve
 from lexicone.plots import _models as plots_models, _style as plots_style
 
 
-def test_save_writes_both_formats_and_nothing_else(tmp_path):
+def test_save_writes_three_formats_and_nothing_else(tmp_path):
     paths = plots.save(plots.cone_geometry(), tmp_path / "new" / "figure")
-    assert sorted(p.name for p in paths) == ["figure.png", "figure.svg"]
-    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["figure.png", "figure.svg"]
+    names = ["figure.pdf", "figure.png", "figure.svg"]
+    assert sorted(p.name for p in paths) == names
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == names
     assert paths[0].read_bytes()[:4] == b"\x89PNG"
 
 

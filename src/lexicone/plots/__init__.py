@@ -1,4 +1,4 @@
-"""Figures and text maps. Functions return a matplotlib figure; `save` writes it as PNG and SVG."""
+"""Figures and text maps. Functions return a matplotlib figure; `save` writes it as PNG, SVG and PDF."""
 
 import lazy_loader as _lazy
 

@@ -1,3 +1,4 @@
+from ._curves import learning_curves as learning_curves
 from ._directions import (
     cone_geometry as cone_geometry,
     cone_keeps as cone_keeps,
@@ -21,7 +22,7 @@ from ._qlearning import (
     value_maps as value_maps,
 )
 from ._side_by_side import Panel as Panel, beside as beside
-from ._style import save as save
+from ._style import line_style as line_style, save as save
 from ._text import describe_choices as describe_choices, sketch as sketch
 from ._training import (
     history as history,

@@ -12,6 +12,7 @@ from lexicone.models._mdp import MDP, check_model
 __all__ = [
     "as_curve",
     "as_curves",
+    "as_history",
     "as_labels",
     "as_occupancy",
     "as_visits",
@@ -81,3 +82,32 @@ def as_curves(name: str, curves: Any, *, by_point: bool = False) -> Mapping[str,
         label: as_curve(f"{name}[{label!r}]", curve, by_point=by_point)
         for label, curve in curves.items()
     }
+
+
+def as_history(
+    name: str, found: Any, *, steps: bool = False
+) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
+    """Where its rows are, on which axis, and its tables; over steps where runs have other numbers of episodes.
+
+    With ``steps`` over these wherever they are known, so that learners can be compared.
+    """
+    check_mapping(name, found, "names to numbers")
+    if "episodes" not in found:
+        raise ValueError(f"{name}: has no 'episodes'")
+    over = "episodes" if np.ndim(found["episodes"]) != 2 else "steps"
+    over = "steps" if steps and np.ndim(found.get("steps")) == 2 else over
+    at = as_numbers(f"{name}[{over!r}]", found.get(over, []), finite=True)
+    if at.ndim != (1 if over == "episodes" else 2) or not at.size:
+        raise ValueError(
+            f"{name}[{over!r}]: expected a number for each row, of each seed for steps"
+        )
+    at = at if over == "episodes" else at.mean(axis=0)
+    tables = {}
+    for entry in ("returns", "satisfied", "improved"):
+        table = as_numbers(f"{name}[{entry!r}]", found.get(entry, []))
+        if table.ndim == 3 and table.shape[1] != len(at):
+            raise ValueError(
+                f"{name}[{entry!r}]: has {table.shape[1]} rows, {over!r} another number"
+            )
+        tables[entry] = table
+    return at, over, tables

@@ -8,14 +8,13 @@ import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
 
 from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_function, check_range
 from lexicone.directions._cone import project_cone
 from lexicone.order import Order, OrderLike, as_order
-from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
+from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD, Figure
 
 __all__ = ["cone_geometry", "cone_keeps", "halfspace_fails", "trajectory", "values_over_steps"]
 

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
 
 from lexicone._base.checks import check_type
 from lexicone.exact._front import Front, Sensitivity
 from lexicone.plots._checks import as_labels, check_titles
-from lexicone.plots._style import GREY, PRIMARY, SECONDARY, STYLE
+from lexicone.plots._style import GREY, INK, PRIMARY, SECONDARY, STYLE, Figure
 
 __all__ = ["draw_front", "draw_sensitivity"]
 
@@ -60,7 +59,8 @@ def draw_sensitivity(
 ) -> Figure:
     """The values of the optimum as one threshold moves: its own objective first, then those that pay for it.
 
-    Grey: the threshold cannot be met. Names and units are those of the order, unless ``names`` are given.
+    Grey: the threshold cannot be met; dotted: where it stands in the order. Names and units are those of the order,
+    unless ``names`` are given.
     """
     check_type("found", found, Sensitivity, "what sensitivity finds")
     check_titles(title=title)
@@ -77,6 +77,9 @@ def draw_sensitivity(
     moved = np.zeros_like(found.values)
     moved[:, found.objective] = found.thresholds
     levels, values = units.in_units(moved)[:, found.objective], units.in_units(found.values)
+    now = np.zeros(len(units))
+    now[found.objective] = units.thresholds[found.objective]
+    own = units.in_units(now)[found.objective]
     order = np.argsort(levels)
     levels, values = levels[order], values[order]
     with mpl.rc_context(STYLE):
@@ -88,6 +91,8 @@ def draw_sensitivity(
             color = PRIMARY if k == found.objective else SECONDARY
             axes.plot(levels[finite], values[finite, k], color=color, marker=".", lw=1.4)
             axes.set_ylabel(labels[k])
+            if np.isfinite(own):
+                axes.axvline(own, color=INK, lw=0.9, ls=":")
             missed = levels[finite & ~found.satisfied[order]]
             if len(missed):
                 axes.axvspan(missed[0], missed[-1], color=GREY, zorder=0)

@@ -1,20 +1,19 @@
 """Figures of the study of learners: success over training, learner × task, and success by Δ."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import as_texts, check_mapping
 from lexicone.plots._checks import as_curves, check_titles
-from lexicone.plots._style import COLORS, INK, STYLE
+from lexicone.plots._curves import draw_mean
+from lexicone.plots._style import COLORS, INK, STYLE, Figure, line_style
 
 __all__ = ["by_delta", "heat_table", "over_training"]
 
@@ -26,17 +25,25 @@ def over_training(
     panels: Mapping[str, Mapping[str, tuple[Any, Float[np.ndarray, "N P"]]]],
     ylabel: str = "successful episodes",
 ) -> Figure:
-    """One panel per task, all its learners in it: every seed a thin line, their mean a thick one."""
+    """One panel per task, all its learners in it: every seed a thin line, their mean a thick one.
+
+    Where a panel has more than two, the means alone, with shaded 95 % intervals over seeds.
+    """
     check_titles(ylabel=ylabel)
     check_mapping("panels", panels, "names of tasks to curves")
     panels = {name: as_curves(f"panels[{name!r}]", curves) for name, curves in panels.items()}
+    single = all(len(curves) <= 2 for curves in panels.values())
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(4.2 * len(panels), 3.3), layout="constrained")
+        most = max(map(len, panels.values()))
+        height = 2.9 + 0.2 * most
+        figure = Figure(figsize=(4.2 * len(panels), height), layout="constrained")
         drawn = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
         for axes, (title, curves) in zip(drawn, panels.items(), strict=True):
-            for color, (label, (episodes, share)) in zip(
-                cycle(COLORS), curves.items(), strict=False
-            ):
+            for number, (label, (episodes, share)) in enumerate(curves.items()):
+                if not single:
+                    draw_mean(axes, episodes, share, number, label)
+                    continue
+                color = COLORS[number]
                 axes.plot(episodes, share.T, color=color, lw=0.6, alpha=0.35)
                 axes.plot(episodes, share.mean(axis=0), color=color, lw=2.4, label=label)
             last = max(np.max(episodes) for episodes, _ in curves.values())
@@ -46,7 +53,8 @@ def over_training(
             axes.set_title(title, fontsize=9)
             axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=8)
         drawn[0].set_ylabel(ylabel)
-        figure.supxlabel("thin: each seed, thick: their mean", fontsize=7)
+        words = "thin: each seed, thick: their mean" if single else "mean of seeds, 95 % interval"
+        figure.supxlabel(words, fontsize=7)
     return figure
 
 
@@ -113,12 +121,13 @@ def by_delta(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.0), layout="constrained")
         axes = figure.subplots()
-        colors = cycle((COLORS[1], COLORS[0], *COLORS[2:]))
-        for color, (label, (degrees, rates)) in zip(colors, curves.items(), strict=False):
+        for number, (label, (degrees, rates)) in enumerate(curves.items()):
+            line = line_style(number ^ 1 if number < 2 else number)  # blue first
+            color = line["color"]
             mean = rates.mean(axis=1)
             axes.plot(degrees, rates, color=color, lw=0.6, alpha=0.4)
             around = np.abs(intervals[label].T - mean)
-            style: Any = {"color": color, "lw": 2, "capsize": 3, "elinewidth": 1, "label": label}
+            style: Any = {**line, "lw": 2, "capsize": 3, "elinewidth": 1, "label": label}
             axes.errorbar(degrees, mean, yerr=around, **style)
             axes.set_xticks(degrees)
         axes.set(xlabel="Δ in degrees", ylabel="successful seeds", ylim=(-0.02, 1.04))

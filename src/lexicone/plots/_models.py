@@ -7,29 +7,18 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lexicone._base.checks import check_range, check_type
 from lexicone.models._arrays import NEVER
+from lexicone.models._display import OTHER_TILE, TILE_COLORS
 from lexicone.models._mdp import MDP, check_model
 from lexicone.models._reachability import steps_from
 from lexicone.plots._checks import as_occupancy, as_visits, check_map, check_titles
-from lexicone.plots._style import GREY, INK, SECONDARY, STYLE, THRESHOLD
+from lexicone.plots._style import GREY, INK, SECONDARY, STYLE, THRESHOLD, Figure
 
 __all__ = ["draw_maze", "draw_model", "maze_on"]
 
-_TILE_COLORS = {
-    ".": "white",
-    "S": "#e3edf9",
-    "G": "#cdeccd",
-    "h": "#fbe3cf",
-    "H": "#f3b9ac",
-    "#": "#555555",
-    "E": "#f3b9ac",
-    "g": "#fbf0c4",
-    "d": "#d7eef2",
-}
 _PATCH: Any = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # under words on lines
 _GOALS = "#cfe8cf"  # states that it pays to reach
 _GRAPH_STATES = 70  # more do not fit on a page
@@ -149,7 +138,7 @@ def maze_on(
     for row, line in enumerate(rows):
         for column, tile in enumerate(line):
             corner = (column, height - 1 - row)
-            color = _TILE_COLORS.get(tile, "#dcecc9")
+            color = TILE_COLORS.get(tile, OTHER_TILE)
             axes.add_patch(Rectangle(corner, 1, 1, facecolor=color, edgecolor="#999999", lw=0.6))
     if max(height, width) <= 30:
         for (row, column), mark in mdp.layout.marks().items():

@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float, Int
 from matplotlib.colors import BoundaryNorm, ListedColormap
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from lexicone._base.arrays import as_numbers
@@ -16,7 +15,7 @@ from lexicone._base.checks import as_texts, check_mapping, check_range, check_te
 from lexicone.models._mdp import MDP, check_model
 from lexicone.plots._checks import as_visits, check_map
 from lexicone.plots._models import maze_on
-from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD
+from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD, Figure
 
 __all__ = ["fronts", "oscillations", "outcome_maps", "panels", "region", "value_maps"]
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from lexicone._base.checks import check_type
 from lexicone.models._mdp import MDP, check_model
 from lexicone.plots._checks import as_occupancy, check_titles
 from lexicone.plots._models import draw_model
+from lexicone.plots._style import Figure
 
 __all__ = ["Panel", "beside"]
 

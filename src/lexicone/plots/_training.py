@@ -2,21 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_mapping, check_range, check_text, check_type
 from lexicone.order import OrderLike, as_order
-from lexicone.plots._checks import as_curves, check_titles
-from lexicone.plots._style import COLORS, INK, STYLE
+from lexicone.plots._checks import as_curves, as_history, check_titles
+from lexicone.plots._style import COLORS, INK, STYLE, Figure, line_style
 
 __all__ = ["history", "leaf_probabilities", "one_seed", "over_seeds"]
 
@@ -35,8 +33,9 @@ def one_seed(episodes: Any, rates: Mapping[str, Float[np.ndarray, " P"]], title:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 2.9), layout="constrained")
         axes = figure.subplots()
-        for color, (label, rate) in zip(cycle(COLORS), rates.items(), strict=False):
-            axes.plot(episodes, rate, color=color, lw=1.5, label=label)
+        for number, (label, rate) in enumerate(rates.items()):
+            style: dict[str, Any] = {**line_style(number), "marker": "", "lw": 1.5}
+            axes.plot(episodes, rate, **style, label=label)
         _share_axes(axes, episodes)
         axes.set_title(title, fontsize=9)
         axes.legend(loc="lower right", fontsize=8)
@@ -52,9 +51,10 @@ def over_seeds(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6 * len(curves), 2.9), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(curves), sharey=True))
-        for axes, color, (label, (episodes, rates)) in zip(
-            panels, cycle(COLORS), curves.items(), strict=False
+        for i, (axes, (label, (episodes, rates))) in enumerate(
+            zip(panels, curves.items(), strict=True)
         ):
+            color = COLORS[i % len(COLORS)]
             mean, spread = rates.mean(axis=0), 2 * rates.std(axis=0)
             axes.plot(episodes, rates.T, color=color, lw=0.5, alpha=0.35)
             band = (np.clip(mean - spread, 0, 1), np.clip(mean + spread, 0, 1))
@@ -89,7 +89,7 @@ def leaf_probabilities(
         for axes, (name, curves) in zip(drawn, panels.items(), strict=True):
             last = 1.0
             for i, (label, (episodes, rates)) in enumerate(curves.items()):
-                style: dict[str, Any] = {"color": COLORS[i % len(COLORS)], "label": label}
+                style = line_style(i) | {"label": label, "marker": ""}
                 # Curves that coincide stay visible: the first is the widest.
                 style["lw"] = 1.2 + 0.7 * (len(curves) - 1 - i)
                 axes.plot(episodes, rates.mean(axis=0), **style)
@@ -113,7 +113,7 @@ def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Fi
     order = as_order(order)
     count = len(order)
     check_titles(title=title)
-    at, over, found = _as_history(found)
+    at, over, found = as_history("found", found)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.2 * count, 4.4), layout="constrained")
         grid = figure.subplots(2, count, sharex=True, squeeze=False)
@@ -134,25 +134,6 @@ def history(found: Mapping[str, np.ndarray], order: OrderLike, title: str) -> Fi
         grid[0, 0].set_ylabel("return")
         figure.suptitle(title, fontsize=10)
     return figure
-
-
-def _as_history(found: Any) -> tuple[np.ndarray, str, dict[str, np.ndarray]]:
-    """Where its rows are, on which axis, and its tables; over steps where runs have other numbers of episodes."""
-    check_mapping("found", found, "names to numbers")
-    if "episodes" not in found:
-        raise ValueError("found: has no 'episodes'")
-    over = "episodes" if np.ndim(found["episodes"]) != 2 else "steps"
-    at = as_numbers(f"found[{over!r}]", found.get(over, []), finite=True)
-    if at.ndim != (1 if over == "episodes" else 2) or not at.size:
-        raise ValueError(f"found[{over!r}]: expected a number for each row, of each seed for steps")
-    at = at if over == "episodes" else at.mean(axis=0)
-    tables = {}
-    for name in ("returns", "satisfied", "improved"):
-        table = as_numbers(f"found[{name!r}]", found.get(name, []))
-        if table.ndim == 3 and table.shape[1] != len(at):
-            raise ValueError(f"found[{name!r}]: has {table.shape[1]} rows, {over!r} another number")
-        tables[name] = table
-    return at, over, tables
 
 
 def _draw_seeds(
