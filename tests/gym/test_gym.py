@@ -133,8 +133,10 @@ def test_errors_name_the_argument():
         many.step(np.zeros(2, dtype=int))
     env.reset()
     many.reset()
-    with pytest.raises(ValueError, match=r"^action: expected 0 to 3, got 4"):
+    with pytest.raises(ValueError, match=r"^action: expected a whole number from 0 to 3, got 4"):
         env.step(4)
+    with pytest.raises(ValueError, match=r"^action: expected a whole number from 0 to 3"):
+        env.step(2**63)
     with pytest.raises(ValueError, match=r"^actions: expected 0 to 3"):
         many.step(np.array([0, 4]))
     with pytest.raises(ValueError, match=r"^actions: expected 2 whole numbers"):

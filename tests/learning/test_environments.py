@@ -53,6 +53,18 @@ def test_episodes_are_what_the_environments_do():
     np.testing.assert_array_equal(played.seen[2, :, 1:].argmax(axis=1), [1, 2, 2, 2])
 
 
+def test_a_class_that_asks_for_arguments_makes_nothing():
+    class Sized(Script):
+        def __init__(self, size):
+            super().__init__()
+
+    with pytest.raises(
+        ValueError, match=r"^task: .*Sized cannot be called without arguments .*size"
+    ):
+        source_of(Sized)
+    assert source_of(lambda: Sized(3)).id is None
+
+
 def pays(*rewards):
     def step(self, action):
         self.count = getattr(self, "count", 0) + 1

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pytest
 
-from lexicone.learning._outer_loop import _describe
+from lexicone.learning._progress import describe
 from lexicone.learning._settings import check_settings, number
 from lexicone.learning._train import train, train_many
 from lexicone.learning.algos._ppo import PPO
@@ -29,10 +29,10 @@ def test_progress_needs_no_metrics_of_a_certain_name():
 def test_the_progress_bar_says_what_is_there():
     order = Order([0.5], names=("goal", "time"))
     returns, met = np.array([1.0, -2.5]), np.array([0.25])
-    assert _describe({"returns": returns, "satisfied": met}, order) == "goal 1  time -2.5  met 25%"
-    assert _describe({"returns": returns}, order) == "goal 1  time -2.5"
-    assert _describe({"satisfied": met}, order) == "met 25%"
-    assert _describe({"returns": np.array(3.0)}, order) == "training"
+    assert describe({"returns": returns, "satisfied": met}, order) == "goal 1  time -2.5  met 25%"
+    assert describe({"returns": returns}, order) == "goal 1  time -2.5"
+    assert describe({"satisfied": met}, order) == "met 25%"
+    assert describe({"returns": np.array(3.0)}, order) == "training"
 
 
 @pytest.mark.parametrize(

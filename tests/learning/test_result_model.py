@@ -5,6 +5,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas
 import pytest
 
 from lexicone.directions._find_direction import Direction
@@ -17,6 +18,7 @@ from lexicone.learning._saved import load
 from lexicone.learning._train import train
 from lexicone.models._evaluation import evaluate
 from lexicone.order import Order
+from lexicone.reports import report
 from lexicone.tasks import maze
 from tests.helpers.trainings import LEARNER, MAZE, ORDER, UPDATES, run
 
@@ -47,6 +49,14 @@ def test_history_means_what_it_says(trained):
             coarse["returns"][:, place], history["returns"][:, begin:end].mean(axis=1)
         )
         np.testing.assert_array_equal(coarse["steps"][:, place], history["steps"][:, end - 1])
+    assert run(log_every=10**30).history["update"].tolist() == [60]
+
+
+def test_it_is_shown_in_one_line(trained):
+    assert repr(trained) == (
+        f"Trained(learner: {type(trained.learner).__name__}, seeds: {trained.seeds}, "
+        f"updates: 60 of 60, order: {trained.order!r})"
+    )
 
 
 def test_snapshots_end_with_the_policy(trained):
@@ -171,3 +181,40 @@ def test_training_and_evaluation_agree_on_what_meets_a_threshold():
                 found.satisfied, in_training(jnp.float32(threshold), returns)
             )
             assert 0 < found.success.mean() < 1
+
+
+def test_the_history_as_a_frame(trained, tmp_path):
+    frame = trained.to_frame()
+    rows = len(trained.history["update"])
+    assert len(frame) == trained.seeds * rows
+    last = frame[frame["seed"] == 2].iloc[-1]
+    assert last["returns.time"] == trained.history["returns"][2, -1, 1]
+    assert last["satisfied.tiles+goal"] == trained.history["satisfied"][2, -1, 0]
+    assert last["steps"] == trained.history["steps"][2, -1]
+    assert "cosines.tiles+goal.time" in frame
+    trained.to_csv(tmp_path / "history.csv")
+    pandas.testing.assert_frame_equal(pandas.read_csv(tmp_path / "history.csv"), frame)
+
+
+def test_trainings_are_shown_in_short(trained):
+    page = trained._repr_html_()
+    assert f"{trained.history['satisfied'][:, -1, 0].mean():.0%}" in page
+    assert page.count("<tr>") == 3
+
+
+@pytest.mark.slow
+def test_a_training_has_a_page(trained, tmp_path):
+    path = report({"Re<i>": trained, "again": trained}, tmp_path / "two.html", beside=True)
+    page = path.read_text()
+    assert "Re&lt;i&gt;" in page
+    assert "Re<i>" not in page
+    assert "95 % interval" in page
+    assert {p.name for p in tmp_path.iterdir()} == {
+        *("two.html", "two-Re-i-.safetensors", "two-Re-i-.csv"),
+        *("two-again.safetensors", "two-again.csv"),
+    }
+    single = report(tmp_path / "two-again.safetensors", tmp_path / "one.html").read_text()
+    assert "3 independent runs" in single
+    assert "lx.Reinforce(" in single
+    with pytest.raises(ValueError, match="result\\['b'\\]: expected a training"):
+        report({"a": trained, "b": 3}, tmp_path / "none.html")

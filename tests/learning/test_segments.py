@@ -1,5 +1,6 @@
 """Learning from segments: probes whose answers one finds by hand."""
 
+import dataclasses
 from functools import partial
 
 import jax
@@ -51,6 +52,22 @@ def test_what_is_seen_and_done_matters_and_thresholds_hold(threshold, best, bets
     found = bets if threshold == -0.25 else bet(threshold)
     assert programs(loop.advance) == before
     np.testing.assert_allclose(found.evaluate(1000).returns.mean(axis=1), [best] * 2, atol=0.16)
+
+
+@pytest.mark.slow
+def test_what_is_learned_is_a_mean_of_the_latest_policies(bets):
+    last = bet(learner=dataclasses.replace(LEARNER, tail=0.0)).run.states.learning
+    for mean, policy in zip(
+        jax.tree.leaves(last.average), jax.tree.leaves(last.agent), strict=True
+    ):
+        np.testing.assert_array_equal(mean, policy)
+    found = bets.run.states.learning  # acted and learned the same; only what is kept differs
+    np.testing.assert_array_equal(
+        found.agent.policy.layers[0].weight, last.agent.policy.layers[0].weight
+    )
+    away = found.average.policy.layers[0].weight - found.agent.policy.layers[0].weight
+    assert 1e-4 < np.abs(away).max() < 0.2
+    np.testing.assert_array_equal(found.average.seen.mean, found.agent.seen.mean)
 
 
 @pytest.mark.slow

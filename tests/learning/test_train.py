@@ -183,6 +183,7 @@ def test_a_learner_of_ones_own(tmp_path):
         ({"snapshots": -1}, r"^snapshots: must be a whole number of at least 0, got -1"),
         ({"snapshots": 1.5}, r"^snapshots: must be a whole number of at least 0, got 1.5"),
         ({"log_every": 0}, r"^log_every: must be a whole number of at least 1, got 0"),
+        ({"updates": 2**31}, r"^updates: at most 2147483647 are counted"),
         ({"log_every": 1.5}, r"^log_every: must be a whole number of at least 1, got 1.5"),
         ({"seed": None}, r"^seed: expected a whole number or a jax.random key, got None"),
         ({"seed": 2**32}, r"^seed: must be from 0 to 2³²−1, got 4294967296"),
@@ -207,7 +208,7 @@ def test_variants_must_share_their_form():
         train_many(MAZE, [(ORDER, LEARNER), (ORDER, replace(LEARNER, batch=3))], updates=5)
     with pytest.raises(ValueError, match=r"^variants: need at least one"):
         train_many(MAZE, [], updates=5)
-    with pytest.raises(ValueError, match=r"^checkpoint: only train keeps checkpoints"):
+    with pytest.raises(ValueError, match=r"^checkpoint: is for train"):
         train_many(MAZE, [(ORDER, LEARNER)], updates=5, checkpoint="x")
 
 

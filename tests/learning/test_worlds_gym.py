@@ -1,6 +1,7 @@
 """Segments from environments that are Python code: copies, vectors, files, and what can go wrong."""
 
 import json
+import math
 import subprocess
 import sys
 from typing import Any, cast
@@ -116,9 +117,9 @@ def test_lengths_and_thresholds_share_programs(counted):
             end = self.time >= 3 + self.seed % 7
             return *found[:2], end, False, {}
 
-    before = programs(loop.learn_all), programs(loop.act)
+    before = programs(loop.learn_all), programs(loop.draw_segment)
     train(Longer, Order([3.0]), LEARNER, seeds=2, updates=3)
-    assert (programs(loop.learn_all), programs(loop.act)) == before
+    assert (programs(loop.learn_all), programs(loop.draw_segment)) == before
 
 
 def test_saved_loaded_and_exported(tmp_path, counted):
@@ -143,6 +144,12 @@ def test_saved_loaded_and_exported(tmp_path, counted):
     assert load_policy(small, seed=3).act(seen) == load_policy(small, seed=3).act(seen)
     with pytest.raises(ValueError, match=r"holds no policy"):
         load_policy(path)
+    policy = load_policy(small)
+    for wrong, words in [([], "expected 2 numbers, got 0"), ([1.0, math.nan], "contains NaN")]:
+        with pytest.raises(ValueError, match=rf"^observation: {words}"):
+            policy.act(wrong)
+    with pytest.raises(ValueError, match=r"^rows: expected shape \[N, 2\], got \(1, 3\)"):
+        policy.outputs(np.zeros((1, 3)))
 
 
 def test_evaluation_is_of_whole_episodes(counted):
@@ -181,7 +188,10 @@ class _Breaks(Counter):
         ),
         ("nan", r"gave a reward that is not finite, .* in copy \d of run \d, episode \d+"),
         ("unseen", r"gave an observation that is not finite"),
-        ("short", r"^order: has 2 objectives, and Breaks pays rewards of shape \(1,\)"),
+        (
+            "short",
+            r"^order: has 2 objectives, and Breaks pays rewards of shape \(1,\), in copy \d of run",
+        ),
     ],
 )
 def test_what_goes_wrong_on_the_way_is_located_and_the_file_is_whole(kind, message, tmp_path):
@@ -189,6 +199,16 @@ def test_what_goes_wrong_on_the_way_is_located_and_the_file_is_whole(kind, messa
     with pytest.raises(ValueError, match=message):
         learn(type("Breaks", (_Breaks,), {"kind": kind}), checkpoint=path, updates=50)
     assert int(load(path).run.update) < 50
+
+
+def test_a_world_that_refuses_actions_and_has_a_mask_gets_a_hint():
+    class Masked(_Breaks):
+        def reset(self, **options: Any) -> Any:
+            observation, info = super().reset(**options)
+            return observation, {**info, "action_mask": [1, 0]}
+
+    with pytest.raises(ValueError, match=r"failed in step, .* Its action_mask says what can be"):
+        learn(Masked, updates=50)
 
 
 @pytest.mark.slow
@@ -234,6 +254,13 @@ def test_observations_are_flattened_as_gymnasium_does(space):
     )
 
 
+def test_a_choice_below_the_first_is_none_of_the_last():
+    description = describe_observations(spaces.Discrete(3, start=2))
+    assert flatten(description, 4).tolist() == [0.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match="1 is below 2"):
+        flatten(description, 1)
+
+
 @pytest.mark.parametrize(
     ("space", "chosen", "taken"),
     [
@@ -250,6 +277,12 @@ def test_actions_are_as_the_environment_takes_them(space, chosen, taken):
     found = spec.to_world(np.array([chosen]))[0]
     np.testing.assert_allclose(found, taken)
     assert not hasattr(space, "contains") or space.contains(found)
+
+
+@pytest.mark.parametrize("bounds", [("a", "b"), (np.zeros(2), np.ones(3))])
+def test_bounds_of_actions_are_numbers_that_fit(bounds):
+    with pytest.raises(ValueError, match=r"^actions: has bounds .* that do not fit"):
+        read_actions(bounds, "actions")
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ class BudgetObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructor
     ) -> None:
         check_type("env", env, gymnasium.Env, "a Gymnasium environment")
         order = as_order(order)
-        RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
-        gymnasium.Wrapper.__init__(self, env)
         check_range("gamma", gamma, 0, 1, above=True)
         check_kind("rewards", rewards, get_args(Rewards))
+        RecordConstructorArgs.__init__(self, order=order, gamma=gamma, rewards=rewards)
+        gymnasium.Wrapper.__init__(self, env)
         space = getattr(env.unwrapped, "reward_space", None)
         if space is None or space.shape != (len(order),):
             found = "no reward_space" if space is None else f"rewards of shape {space.shape}"

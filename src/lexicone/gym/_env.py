@@ -29,8 +29,8 @@ from lexicone._base.checks import (
     check_type,
 )
 from lexicone._base.memory import check_memory
-from lexicone.gym._render import draw_picture, draw_text
 from lexicone.models._mdp import MDP, check_model
+from lexicone.plots._pictures import draw_picture, draw_text
 from lexicone.tasks import TASKS, make
 
 __all__ = ["MDPEnv", "MDPVectorEnv", "make_env", "make_vector_env", "register_tasks"]
@@ -80,8 +80,7 @@ class MDPEnv(gymnasium.Env[np.int64, int | np.integer]):
         """Take an action."""
         if self.state < 0:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        if isinstance(action, bool) or not self.action_space.contains(action):
-            raise ValueError(f"action: expected 0 to {self.mdp.num_actions - 1}, got {action!r}")
+        check_index("action", action, self.mdp.num_actions)
         if not self.mdp.available[self.state, action]:
             raise ValueError(
                 f"action: {self.mdp.action_label(int(action))} is not available in "

@@ -1,8 +1,9 @@
+from ._diagnosis import Diagnosis as Diagnosis, Finding as Finding
 from ._episodes import Episodes as Episodes, collect as collect
 from ._learner import Learner as Learner
 from ._policy_file import Policy as Policy, load_policy as load_policy
 from ._problem import Problem as Problem
-from ._result import Evaluation as Evaluation
+from ._result import Evaluation as Evaluation, Intervals as Intervals
 from ._result_env import EnvPolicy as EnvPolicy, TrainedEnv as TrainedEnv
 from ._result_model import Trained as Trained
 from ._result_segments import TrainedSegments as TrainedSegments

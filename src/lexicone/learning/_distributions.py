@@ -16,7 +16,7 @@ from lexicone.learning._random_bits import uniforms
 from lexicone.learning._spaces import Actions
 from lexicone.models._environment import draw_index
 
-__all__ = ["draw", "entropy", "log_probability", "most_probable"]
+__all__ = ["beyond", "draw", "entropy", "log_probability", "most_probable"]
 
 
 def _split(actions: Actions, output: Array) -> list[Array]:
@@ -76,3 +76,15 @@ def entropy(
         return jnp.broadcast_to(one, output.shape[:1])
     parts = [-jnp.sum(jnp.exp(part) * part, axis=-1) for part in _split(actions, output)]
     return sum(parts[1:], parts[0])
+
+
+def beyond(actions: Actions, output: Float[Array, "M outputs"]) -> Float[Array, " M"]:
+    """How far means are out of their bounds, squared; 0 for choices.
+
+    Out there all that is drawn becomes the same action, so that no reward says where to go.
+    """
+    if actions.discrete:
+        return jnp.zeros(output.shape[:1], output.dtype)
+    low, high = (jnp.asarray(bound, output.dtype) for bound in actions.own_bounds)
+    off = jnp.maximum(output - high[None], 0.0) + jnp.maximum(low[None] - output, 0.0)
+    return jnp.sum(off**2, axis=-1)

@@ -5,6 +5,7 @@ imported only when it is needed.
 """
 
 import importlib
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -139,6 +140,7 @@ def source_of(task: Any, **options: Any) -> EnvSource:
         make = lambda: _make_known(gymnasium, task, options)  # noqa: E731
         return EnvSource(make, task, options)
     if callable(task):
+        _check_maker(task)
         return EnvSource(task)
     if not isinstance(task, gymnasium.Env):
         raise ValueError(f"task: expected a gymnasium.Env, got {type(task).__name__}")
@@ -159,6 +161,22 @@ def source_of(task: Any, **options: Any) -> EnvSource:
             ) from None
 
     return EnvSource(copy)
+
+
+def _check_maker(make: Callable[..., Any]) -> None:
+    """A ValueError unless it can be called without arguments, as far as Python knows."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        name = getattr(make, "__qualname__", type(make).__name__)
+        raise ValueError(
+            f"task: {name} cannot be called without arguments ({error}); give a function that makes an environment, "
+            f"such as lambda: {name}(…)"
+        ) from None
 
 
 def imports_a_module(name: str) -> bool:
@@ -312,7 +330,13 @@ def _make_known(gymnasium: Any, name: str, options: dict[str, Any]) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*precision lowered")  # of bounds, no matter
             return gymnasium.make(name, disable_env_checker=True, **options)
-    except (gymnasium.error.UnregisteredEnv, ModuleNotFoundError) as error:
+    except ModuleNotFoundError as error:
+        if name not in gymnasium.registry:
+            raise UnknownEnvironment(
+                f"task: {name!r} needs a module that there is not ({error})"
+            ) from None
+        raise ValueError(f"task: {name} needs a module that is not installed ({error})") from None
+    except gymnasium.error.UnregisteredEnv as error:
         near = get_close_matches(name, gymnasium.registry, 3, 0.5)
         similar = f"; it knows {', '.join(near)}" if near else ""
         raise UnknownEnvironment(

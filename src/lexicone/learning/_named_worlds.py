@@ -1,4 +1,4 @@
-"""Worlds that a word names: ids of Gymnasium, and ``FILE.py:NAME`` for a class, a function or a world in a file."""
+"""Worlds that a word names: ours, ids of Gymnasium, ``FILE.py:NAME`` for a class, a function or a world in a file."""
 
 import importlib.util
 import os
@@ -10,6 +10,7 @@ from typing import Any
 from lexicone._base.checkpoint import digest
 from lexicone.learning._environments import EnvSource, source_of
 from lexicone.learning._worlds_jax import is_jax_world
+from lexicone.tasks._worlds import is_world, world
 
 __all__ = ["NamedWorld", "find_world", "is_in_file"]
 
@@ -31,6 +32,10 @@ def is_in_file(name: Any) -> bool:
 def find_world(name: str, options: dict[str, Any] | None = None) -> EnvSource | NamedWorld:
     """What is meant. ``options`` are for the class, the function, or ``gymnasium.make``."""
     options = options or {}
+    if is_world(name):
+        if options:
+            raise ValueError(f"task: {name} has no options, got {', '.join(options)}")
+        return NamedWorld(world(name), name, {})
     if not is_in_file(name):
         return source_of(name, **options)
     path, _, attribute = name.rpartition(":")

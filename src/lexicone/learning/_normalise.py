@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-__all__ = ["FARTHEST", "Moments", "no_moments", "note", "scale_of", "standardise"]
+__all__ = ["FARTHEST", "LEAST", "Moments", "no_moments", "note", "scale_of", "standardise"]
 
 FARTHEST = 10.0
 """Deviations from the mean beyond which networks see no difference."""
-_LEAST = 1e-8
+LEAST = 1e-8
+"""Variances below it are taken for rounding."""
 
 
 class Moments(NamedTuple):
@@ -44,11 +45,11 @@ def note(before: Moments, rows: Float[Array, "T N D"], taken: Bool[Array, "T N"]
 def standardise(moments: Moments, rows: Float[Array, "*rows D"]) -> Float[Array, "*rows D"]:
     """``(x − mean)/deviation``, at most ten deviations away. A number that never changes stays 0."""
     shape = (1,) * (rows.ndim - 1) + moments.mean.shape
-    deviation = jnp.sqrt(moments.square + _LEAST).reshape(shape)
+    deviation = jnp.sqrt(moments.square + LEAST).reshape(shape)
     return jnp.clip((rows - moments.mean.reshape(shape)) / deviation, -FARTHEST, FARTHEST)
 
 
 def scale_of(moments: Moments) -> Float[Array, " D"]:
     """The root mean square of each number; 1 where all were 0, or nothing was seen."""
     size = jnp.sqrt(moments.square + moments.mean**2)
-    return jnp.where((moments.weight > 0) & (size > _LEAST), size, 1.0)
+    return jnp.where((moments.weight > 0) & (size > LEAST), size, 1.0)

@@ -1,25 +1,44 @@
-"""The outer loop of a training: updates in pieces of half a second, between them a progress bar and checkpoints."""
+"""The outer loop of a training: updates in pieces of half a second, between them looks, callbacks and checkpoints."""
 
+import dataclasses
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import jax
 import numpy as np
 
-from lexicone._base.progress import progress_bars
+from lexicone._base.checks import check_flags
+from lexicone.learning._log_files import complete_rows, log_files, row_of
 from lexicone.learning._overflow import first_loss, lost_seeds, tell_loss
 from lexicone.learning._plan import Plan
+from lexicone.learning._progress import showing
 from lexicone.learning._result import TrainingResult
 from lexicone.learning._runs import Runs
-from lexicone.learning._saved import resume
-from lexicone.order import Order
+from lexicone.learning._saved import check_same, resume
 
-__all__ = ["run_to_end"]
+__all__ = ["Ended", "run_to_end"]
 
 _PIECE_SECONDS = 0.5  # between two looks at the progress
 _SAVE_SECONDS = 10.0  # between two checkpoints
+_Result = TypeVar("_Result", bound=TrainingResult)
+
+
+class Ended(NamedTuple):
+    """How a training has ended, or was ended."""
+
+    runs: Runs
+    status: Literal["finished", "stopped", "interrupted"]
+    extended: tuple[tuple[int, int], ...]
+
+    def says(self, result: _Result) -> _Result:
+        """A result that knows it."""
+        return dataclasses.replace(result, status=self.status, extended=self.extended)
+
+
+class _Stopped(Exception):
+    """The callback has asked for it."""
 
 
 def run_to_end(
@@ -30,11 +49,11 @@ def run_to_end(
     *,
     task: str = "",
     restore: Callable[[Runs, dict[str, np.ndarray]], None] | None = None,
-) -> Runs:
+) -> Ended:
     """All updates that are left, in pieces, with looks and checkpoints between them.
 
     A ValueError where numbers are lost; the checkpoint then holds all updates before. Whatever else goes wrong, it
-    holds those of all pieces before.
+    holds those of all pieces before. A callback that returns True, or Ctrl-C, ends it early, and all is kept.
 
     Args:
         runs: before the first update.
@@ -46,18 +65,25 @@ def run_to_end(
             to be brought back so, no update can be done twice, and a piece is one of them.
     """
     path, wanted = plan.checkpoint, result(runs)
+    extended: tuple[tuple[int, int], ...] = ()
     if path is not None:
         _ = wanted.identity  # so that settings which no file can hold are refused now
-    if path is not None and plan.resume and Path(path).exists():
-        runs, more = resume(path, wanted)
-        if restore is not None:
-            restore(runs, more)
+    if path is not None and Path(path).exists():
+        if plan.resume:
+            runs, more, extended = resume(path, wanted)
+            if restore is not None:
+                restore(runs, more)
+        elif not plan.overwrite:
+            check_same(path, wanted)
+    latest = runs
 
-    def save(runs: Runs) -> None:
+    def save(runs: Runs, status: Any = "unfinished") -> None:
         if path is not None:
-            result(runs).save(path)
+            status = "finished" if int(runs.update) >= plan.updates else status
+            Ended(runs, status, extended).says(result(runs)).save(path)
 
     def go_on_with_numbers(runs: Runs, until: int) -> Runs:
+        nonlocal latest
         try:
             after = jax.block_until_ready(go_on(runs, until))
         except Exception:
@@ -67,11 +93,72 @@ def run_to_end(
             good, after = first_loss(runs, after, go_on)
             save(good)
             raise ValueError(tell_loss(good, after, plan.every, wanted.order, task))
+        latest = after
+        stop = tell_rows(runs, after)
+        if stop is not None:
+            if stop.update < int(
+                after.update
+            ):  # a piece ends with the same bits however it is parted
+                latest = jax.block_until_ready(go_on(runs, stop.update))
+            save(latest, "stopped" if isinstance(stop.error, _Stopped) else "unfinished")
+            raise stop.error
         return after
 
-    with _bar(plan, wanted.order) as show:
-        longest = plan.updates if restore is None else 1
-        return _in_pieces(runs, plan.updates, go_on_with_numbers, save, show, longest=longest)
+    def tell_rows(runs: Runs, after: Runs) -> "_Stop | None":
+        """Tell the log files and the callback of all rows that were finished; whether, and where, it ends."""
+        if plan.callback is None and not plan.logs:
+            return None
+        first, last = (complete_rows(r, plan.every, plan.updates) for r in (runs, after))
+        history = result(after).history if last > first else {}
+        for place in range(first, last):
+            row = row_of(history, place)
+            files.add(row)
+            stop = _ask(plan.callback, {**row, "updates": plan.updates}, started)
+            if stop is not None:
+                return stop
+        return None
+
+    started = time.monotonic()
+    longest = plan.updates if restore is None else 1
+    status: Any = "finished"
+    try:
+        with log_files(plan, result(runs)) as files, showing(plan, wanted.order) as show:
+            latest = _in_pieces(runs, plan.updates, go_on_with_numbers, save, show, longest=longest)
+    except _Stopped:
+        status = "stopped"
+    except KeyboardInterrupt:
+        status = "interrupted"
+        save(latest, status)
+    status = "finished" if int(latest.update) >= plan.updates else status
+    return Ended(latest, status, extended)
+
+
+class _Stop(NamedTuple):
+    update: int
+    """After which the training ends."""
+    error: Exception
+
+
+def _ask(callback: Any, row: dict[str, Any], started: float) -> _Stop | None:
+    """What the user's function says of a row."""
+    if callback is None:
+        return None
+    update = row["update"]
+    try:
+        answer = callback({**row, "seconds": time.monotonic() - started})
+    except Exception as error:
+        name = getattr(callback, "__qualname__", type(callback).__name__)
+        told = ValueError(
+            f"callback: {name} failed after update {update}: {type(error).__name__}: {error}"
+        )
+        told.__cause__ = error
+        return _Stop(update, told)
+    try:
+        check_flags(callback=False if answer is None else answer)
+    except ValueError:
+        told = ValueError(f"callback: must return True, False or None, got {answer!r}")
+        return _Stop(update, told)
+    return _Stop(update, _Stopped()) if answer else None
 
 
 def _in_pieces(
@@ -99,41 +186,3 @@ def _in_pieces(
             saved = time.monotonic()
     save(runs)
     return runs
-
-
-@contextmanager
-def _bar(plan: Plan, order: Order) -> Iterator[Callable[[Runs], None]]:
-    """A progress bar that says how the latest episodes of all runs went; or nothing."""
-    if not plan.progress:
-        yield lambda runs: None
-        return
-    with progress_bars(transient=False, refresh_per_second=1 / _PIECE_SECONDS) as bar:
-        task = bar.add_task("training", total=plan.updates)
-
-        def show(runs: Runs) -> None:
-            done = int(runs.update)
-            row = (done - 1) // plan.every
-            size = done - row * plan.every
-            if "finished" in runs.log:
-                size = max(1.0, float(np.asarray(runs.log["finished"])[row].mean()))
-            means = {
-                name: np.asarray(runs.log[name])[row].mean(axis=0) / size
-                for name in ("returns", "satisfied")
-                if name in runs.log
-            }
-            bar.update(task, completed=done, description=_describe(means, order))
-
-        yield show
-
-
-def _describe(means: dict[str, np.ndarray], order: Order) -> str:
-    """Mean returns, and how often thresholds were met, as far as the learner reports them."""
-    words = []
-    returns = means.get("returns", np.empty(0))
-    if returns.shape == (len(order),):
-        names = order.labels if len(order) <= 3 else ("",) * len(order)  # more do not fit
-        words += [f"{name} {value:.3g}" for name, value in zip(names, returns, strict=True)]
-    met = means.get("satisfied", np.empty(0))
-    if met.ndim == 1 and len(met):
-        words.append(f"met {' '.join(f'{share:.0%}' for share in met)}")
-    return "  ".join(words) or "training"

@@ -1,20 +1,31 @@
 """How long and how often to train, and what to keep: the options of `train`, checked before any work."""
 
 import os
+from collections.abc import Callable, Mapping
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lexicone._base.checks import check_flags, check_whole
+from lexicone._base.checks import (
+    as_texts,
+    check_flags,
+    check_function,
+    check_kind,
+    check_path,
+    check_whole,
+)
 from lexicone._base.files import check_writable
 from lexicone.learning._defaults import EPISODES, SEEDS, STEPS
 
 __all__ = ["Plan", "as_key", "key_numbers", "make_plan"]
 
 _HISTORY_ROWS = 4000  # that are kept without being asked for
+_MOST_UPDATES = 2**31 - 1  # programs count them in 32 bits
+_LOGS = {"csv": "log.csv", "tensorboard": "tensorboard"}  # beside the checkpoint
 
 
 class Plan(NamedTuple):
@@ -29,6 +40,10 @@ class Plan(NamedTuple):
     progress: bool
     checkpoint: str | os.PathLike[str] | None
     resume: bool
+    overwrite: bool = False
+    callback: Callable[[dict[str, Any]], Any] | None = None
+    logs: tuple[tuple[str, Path], ...] = ()
+    """Kinds of log files, and where they are."""
 
     @property
     def rows(self) -> int:
@@ -50,10 +65,14 @@ def make_plan(
     progress: bool = False,
     checkpoint: Any = None,
     resume: bool = False,
+    overwrite: bool = False,
+    callback: Any = None,
+    log: Any = None,
 ) -> Plan:
     """What these options of `train` mean for updates from a ``batch`` of episodes, or from ``steps_each`` steps."""
     check_whole(seeds=seeds)
-    check_flags(progress=progress, resume=resume)
+    check_flags(progress=progress, resume=resume, overwrite=overwrite)
+    check_function("callback", callback, optional=True)
     if sum(given is not None for given in (updates, episodes, steps)) > 1:
         raise ValueError("updates, episodes, steps: give one of them")
     if batch is None and episodes is not None:
@@ -73,6 +92,8 @@ def make_plan(
         check_whole(**wanted)
         updates = -(-int(*wanted.values()) // each)
     check_whole(updates=updates)
+    if updates > _MOST_UPDATES:
+        raise ValueError(f"updates: at most {_MOST_UPDATES} are counted, got {updates}")
     if log_every is None:
         log_every = max(1, -(-updates // _HISTORY_ROWS))
     check_whole(log_every=log_every)
@@ -80,10 +101,49 @@ def make_plan(
     key = as_key(seed)
     if resume and checkpoint is None:
         raise ValueError("resume: needs the checkpoint to go on from")
+    if resume and overwrite:
+        raise ValueError("resume, overwrite: give one of them")
     if checkpoint is not None:
         check_writable("checkpoint", checkpoint)
-    kept = min(int(snapshots), int(updates))
-    return Plan(int(seeds), int(updates), int(log_every), key, kept, progress, checkpoint, resume)
+    updates = int(updates)
+    kept, every = min(int(snapshots), updates), min(int(log_every), updates)
+    return Plan(
+        int(seeds),
+        updates,
+        every,
+        key,
+        kept,
+        bool(progress),
+        checkpoint,
+        bool(resume),
+        bool(overwrite),
+        callback,
+        _log_files(log, checkpoint),
+    )
+
+
+def _log_files(log: Any, checkpoint: Any) -> tuple[tuple[str, Path], ...]:
+    """Which logs are wanted, and where: beside the checkpoint unless a path is given."""
+    if log is None:
+        return ()
+    if isinstance(log, Mapping):
+        wanted = dict(log)
+    else:
+        kinds = (log,) if isinstance(log, str) else as_texts("log", log)
+        wanted = dict.fromkeys(kinds)
+    found = []
+    for kind, path in wanted.items():
+        check_kind("log", kind, _LOGS)
+        if path is None and checkpoint is None:
+            raise ValueError(
+                f"log: {kind} files are written beside the checkpoint, and there is none; give one, or a path: "
+                f"log={{{kind!r}: …}}"
+            )
+        path = Path(checkpoint).parent / _LOGS[kind] if path is None else path
+        check_path("log", path)
+        check_writable("log", path if kind == "csv" else Path(path) / "events")
+        found.append((kind, Path(path)))
+    return tuple(found)
 
 
 def as_key(seed: Any) -> Any:

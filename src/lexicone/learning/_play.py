@@ -1,6 +1,7 @@
 """Episodes in environments that are Python code: a batch of them, one step of all after another."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -49,7 +50,9 @@ def play(
     rows = np.zeros((count, facts.inputs), jnp.zeros(()).dtype)
     going, terminated = np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
     for n, seed in enumerate(seeds):
-        rows[n] = read_row(opened, envs[n].reset(seed=int(seed))[0])
+        with _located(facts.environment, "reset", n, where, 0):
+            found = envs[n].reset(seed=int(seed))
+        rows[n] = read_row(opened, found[0])
     check_finite("observation", rows, facts.environment, 0, where)
     seen, action, reward, alive = [rows.copy()], [], [], []
     most = largest_reward(rows.dtype, max_steps)
@@ -58,7 +61,9 @@ def play(
         paid = np.zeros((count, facts.objectives))
         alive.append(going.copy())
         for n in np.flatnonzero(going).tolist():
-            observation, earned, ended, cut, _ = envs[n].step(facts.first_action + int(chosen[n]))
+            with _located(facts.environment, "step", n, where, time):
+                taken = envs[n].step(facts.first_action + int(chosen[n]))
+            observation, earned, ended, cut, _ = taken
             rows[n] = read_row(opened, observation)
             paid[n] = read_reward(earned, facts.environment, facts.objectives)[places]
             terminated[n] = ended
@@ -72,6 +77,18 @@ def play(
         if not going.any():
             break
     return Played(np.stack(seen), np.stack(action), np.stack(reward), np.stack(alive), terminated)
+
+
+@contextmanager
+def _located(name: str, what: str, episode: int, where: str, time: int) -> Iterator[None]:
+    """Whatever an environment raises, with the place."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"task: {name} failed in {what}, episode {episode}{where}, after {time} steps: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _check_size(paid: np.ndarray, most: float, name: str, where: str) -> None:

@@ -13,9 +13,9 @@ from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_flags, check_function, check_kind, check_seed, check_type
 from lexicone.learning._spaces import Actions, flatten
 
-__all__ = ["Policy", "actions_from", "describe_actions", "load_policy"]
+__all__ = ["NUMPY_ACTIVATIONS", "Policy", "actions_from", "describe_actions", "load_policy"]
 
-_ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+NUMPY_ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "tanh": np.tanh,
 }
@@ -47,25 +47,27 @@ class Policy:
         """What the network sees, before it is scaled."""
         if self.observations is not None:
             try:
-                return flatten(self.observations, observation)
+                row = flatten(self.observations, observation)
             except (TypeError, ValueError, LookupError, OverflowError, AttributeError) as error:
                 raise ValueError(f"observation: is none of the training's: {error}") from error
-        if self.features is None:
+        elif self.features is None:
             raise ValueError(
                 "features: were a function of observations in training; give it to load_policy as features"
             )
-        return np.asarray(self.features(observation), dtype=float).reshape(-1)
+        else:
+            row = as_numbers("features(observation)", self.features(observation)).reshape(-1)
+        if len(row) != len(self.mean):
+            raise ValueError(f"observation: expected {len(self.mean)} numbers, got {len(row)}")
+        return as_numbers("observation", row, finite=True)
 
     def outputs(self, rows: Float[np.ndarray, "M D"]) -> Float[np.ndarray, "M outputs"]:
         """Logits of choices, or means of numbers."""
-        rows = as_numbers("rows", rows, (None, None))
-        if rows.shape[1] != len(self.mean):
-            raise ValueError(f"observation: expected {len(self.mean)} numbers, got {rows.shape[1]}")
+        rows = as_numbers("rows", rows, (None, len(self.mean)))
         rows = np.clip((rows - self.mean) / np.sqrt(self.square + _LEAST), -_FARTHEST, _FARTHEST)
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             rows = rows @ weight.T + bias
             if i < len(self.weights) - 1:
-                rows = _ACTIVATIONS[self.activation](rows)
+                rows = NUMPY_ACTIVATIONS[self.activation](rows)
         return rows
 
     def choose(
@@ -74,7 +76,7 @@ class Policy:
         """What to do in M places, ``[M,parts]``; the most probable without a generator."""
         if generator is not None:
             check_type("generator", generator, np.random.Generator, "a numpy.random.Generator")
-        rows = as_numbers("rows", rows, (None, None))
+        rows = as_numbers("rows", rows, (None, len(self.mean)))
         outputs = self.outputs(rows)
         if not self.actions.discrete:
             if generator is None:
@@ -199,7 +201,7 @@ def _read(arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Policy:
     weights = tuple(arrays[f"weight.{i}"] for i in count)
     biases = tuple(arrays[f"bias.{i}"] for i in count)
     actions, activation = actions_from(facts["actions"]), facts["activation"]
-    check_kind("activation", activation, tuple(_ACTIVATIONS))
+    check_kind("activation", activation, tuple(NUMPY_ACTIVATIONS))
     mean, square, log_std = (arrays[name] for name in ("mean", "square", "log_std"))
     sizes = [len(mean), *map(len, weights)]
     shapes = [weight.shape for weight in weights] == list(zip(sizes[1:], sizes, strict=False))

@@ -13,6 +13,8 @@ from lexicone.learning._policy_file import describe_actions
 from lexicone.learning._settings import in_segments
 from lexicone.learning._worlds_jax import CompiledWorld, is_jax_world, open_jax_world
 from lexicone.order import Order
+from lexicone.tasks._world import World
+from lexicone.tasks._worlds import is_world
 
 __all__ = ["Prepared", "prepare"]
 
@@ -50,8 +52,10 @@ def prepare(
 ) -> Prepared:
     """Open the world, and find the settings that depend on it."""
     dtype, known, options = str(jnp.zeros(()).dtype), None, {}
-    if is_in_file(task):
+    if is_in_file(task) or is_world(task):
         task = find_world(task)
+    elif isinstance(task, World) and is_world(task.name):
+        task = NamedWorld(task, task.name, {})
     if isinstance(task, NamedWorld):
         known, options, task = task.id, task.options, task.world
     if is_jax_world(task):

@@ -11,7 +11,15 @@ from lexicone.models._environment import Environment, environment
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["OWN_THRESHOLDS", "Problem", "Sizes", "check_features", "env_problem", "model_problem"]
+__all__ = [
+    "OWN_THRESHOLDS",
+    "Problem",
+    "Sizes",
+    "chances_of",
+    "check_features",
+    "env_problem",
+    "model_problem",
+]
 
 
 @jax.tree_util.register_static
@@ -34,6 +42,8 @@ class Problem(NamedTuple):
     scale: Float[Array, " K"]
     """The largest reward of each objective, as far as it is known beforehand."""
     sizes: Sizes
+    chances: Float[Array, " thresholds"] | None = None
+    """For ``criterion="chance"``: the share of episodes that shall meet each threshold; NaN where the mean shall."""
 
     @property
     def available(self) -> Bool[Array, "S A"] | None:
@@ -48,8 +58,8 @@ class Problem(NamedTuple):
         return self.env
 
 
-OWN_THRESHOLDS: Any = Problem(None, None, thresholds=0, scale=None, sizes=None)  # pyright: ignore
-"""The axes of a problem in ``jax.vmap(…, in_axes=…)`` whose thresholds are ``[N,K−1]``, one row for each run."""
+OWN_THRESHOLDS: Any = Problem(None, None, thresholds=0, scale=None, sizes=None, chances=0)  # pyright: ignore
+"""The axes of a problem in ``jax.vmap(…, in_axes=…)`` whose thresholds and chances are ``[N,K−1]``, a row a run."""
 
 
 def model_problem(mdp: MDP, features: Float[np.ndarray, "S D"] | None, order: Order) -> Problem:
@@ -66,6 +76,7 @@ def model_problem(mdp: MDP, features: Float[np.ndarray, "S D"] | None, order: Or
             mdp.num_actions,
             mdp.num_objectives,
         ),
+        jnp.asarray(chances_of(order), dtype),
     )
 
 
@@ -77,7 +88,15 @@ def env_problem(sizes: Sizes, order: Order) -> Problem:
         jnp.asarray(order.thresholds, float),
         jnp.zeros(sizes.objectives),
         sizes,
+        jnp.asarray(chances_of(order), float),
     )
+
+
+def chances_of(order: Order) -> Float[np.ndarray, " thresholds"]:
+    """The share of episodes that each threshold asks for; NaN where it holds for the mean."""
+    if any(level.worst is not None for level in order.levels):
+        raise ValueError("order: learners know no worst episodes; use search, or a chance")
+    return np.array([np.nan if p is None else p for p in order.chances], dtype=float)
 
 
 def check_features(task: MDP, features: Any) -> Float[np.ndarray, "S D"] | None:

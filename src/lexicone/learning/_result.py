@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,13 +15,30 @@ from jaxtyping import Bool, Float, Int
 
 from lexicone._base import checkpoint
 from lexicone._base.checks import check_index
+from lexicone._base.frames import as_csv, as_frame, write_csv
+from lexicone._base.intervals import mean_intervals, share_intervals
 from lexicone._base.levels import level_for_file
+from lexicone.learning._history_views import history_columns, training_html
 from lexicone.learning._problem import Problem
 from lexicone.learning._returns import allow_rounding
 from lexicone.learning._runs import Runs, learned, named_leaves
 from lexicone.order import Order
 
-__all__ = ["Evaluation", "TrainingResult", "judge_episodes", "probabilities"]
+if TYPE_CHECKING:
+    from lexicone.learning._diagnosis import Diagnosis
+
+__all__ = [
+    "STATUSES",
+    "Evaluation",
+    "Intervals",
+    "TrainingResult",
+    "judge_episodes",
+    "probabilities",
+    "uninterrupted",
+]
+
+STATUSES = ("finished", "stopped", "interrupted", "unfinished")
+"""What a result can say of how its training ended."""
 
 
 class Evaluation(NamedTuple):
@@ -35,8 +52,26 @@ class Evaluation(NamedTuple):
     success: Float[np.ndarray, " N"]
     """The share of episodes that meet all thresholds."""
 
+    def intervals(self, confidence: float = 0.95) -> "Intervals":
+        """Where the policies' own means and shares lie, so sure: Student's intervals of returns, Wilson's of shares."""
+        episodes = self.lengths.shape[1]
+        return Intervals(
+            mean_intervals(self.returns, 1, confidence),
+            share_intervals(self.satisfied, episodes, confidence),
+            share_intervals(self.success, episodes, confidence),
+        )
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+
+class Intervals(NamedTuple):
+    """Of an `Evaluation`: lower and upper ends, last axis."""
+
+    returns: Float[np.ndarray, "N K 2"]
+    """Of mean returns; without end where there is one episode only."""
+    satisfied: Float[np.ndarray, "N K-1 2"]
+    success: Float[np.ndarray, "N 2"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TrainingResult:
     """N runs of a learner, which differ in their seed, finished or not: what `Trained` and `TrainedEnv` share."""
 
@@ -48,6 +83,19 @@ class TrainingResult:
     every: int
     """Updates per row of the history."""
     run: Runs
+    status: str = "finished"
+    """``"finished"``, ``"stopped"`` by a callback, ``"interrupted"`` by Ctrl-C, or ``"unfinished"``: it was killed."""
+    extended: tuple[tuple[int, int], ...] = ()
+    """Each time it was made longer: after how many updates, and how many it was meant to have until then. What falls or
+    rises in the course of a training (learning rate, entropy) follows the longer one from there on."""
+
+    def __repr__(self) -> str:
+        done = f"{int(self.run.update)} of {self.updates}"
+        what = f"learner: {type(self.learner).__name__}, seeds: {self.seeds}, updates: {done}"
+        return f"{type(self).__name__}({what}, order: {self.order!r})"
+
+    def _repr_html_(self) -> str:
+        return training_html(self)
 
     @property
     def problem(self) -> Problem:
@@ -58,6 +106,14 @@ class TrainingResult:
     def seeds(self) -> int:
         """N."""
         return next(iter(self.run.log.values())).shape[1]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the objectives are called: by the order, or else by what was learned in."""
+        return self.order.names or self._own_names() or self.order.labels
+
+    def _own_names(self) -> tuple[str, ...] | None:
+        return getattr(getattr(self, "facts", None), "reward_names", None)
 
     @cached_property
     def history(self) -> dict[str, np.ndarray]:
@@ -84,6 +140,19 @@ class TrainingResult:
                 history[name] = part / sizes.reshape(1, rows, *[1] * (part.ndim - 2))
         return history
 
+    def to_frame(self) -> Any:
+        """The `history` as a data frame of pandas (extra ``frames``): a row for each seed and row of the history.
+
+        Columns are ``seed``, ``update``, ``episodes``, ``steps``, and for each objective ``returns.NAME``,
+        ``satisfied.NAME``, ``improved.NAME``; then whatever else the learner reports, numbered where it is a list.
+        """
+        return as_frame(history_columns(self.history, self.labels, self.seeds))
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """The rows of `to_frame` as CSV, without pandas: written to a file, or returned as text if there is none."""
+        columns = history_columns(self.history, self.labels, self.seeds)
+        return as_csv(columns) if path is None else write_csv(path, columns)
+
     @property
     def identity(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON can hold it; two trainings that agree in it have the same result."""
@@ -104,16 +173,63 @@ class TrainingResult:
             "every": self.every,
             "snapshots": self.run.snapshots.shape[0],
             "precision": str(np.asarray(self.run.snapshots).dtype),
+            **({"extended": [list(pair) for pair in self.extended]} if self.extended else {}),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, whole or not at all; `load` reads it."""
         arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(self.run)}
-        facts = {**self.identity, "done": int(self.run.update)}
+        facts = {**self.identity, "done": int(self.run.update), "status": self.status}
         checkpoint.write(path, arrays | self._task_arrays(), facts)
+
+    def watch(
+        self,
+        path: str | os.PathLike[str],
+        seed: int = 0,
+        *,
+        episodes: int = 1,
+        greedy: bool = False,
+        start: int = 0,
+        max_steps: int | None = None,
+    ) -> None:
+        """Show episodes of one seed's policy: as a film where they can be rendered, else as a figure of their course.
+
+        Args:
+            path: ``.gif`` or ``.mp4`` (extra ``video``) for a film; ``.png``, ``.svg`` or ``.pdf`` for a figure.
+            seed: whose policy.
+            episodes: how many, one after another.
+            greedy: take the most probable action instead of sampling.
+            start: another number, other episodes.
+            max_steps: they are cut off after so many; by default the learner's cap.
+        """
+        from lexicone.learning._watch import watch
+
+        watch(
+            self,
+            path,
+            seed,
+            episodes=episodes,
+            greedy=greedy,
+            start=start,
+            max_steps=max_steps,
+        )
 
     def _task_arrays(self) -> dict[str, np.ndarray]:
         return {}
+
+    def evaluate(self, episodes: int = 100, *, seed: int = 0) -> Evaluation:
+        """Run each seed's policy for so many fresh episodes."""
+        raise NotImplementedError
+
+    def diagnose(self, episodes: int = 100, *, seed: int = 1) -> "Diagnosis":
+        """What became of the training: which thresholds hold on fresh episodes, what was improved when, what collapsed.
+
+        ``print(t.diagnose())`` says it, with what to try next. ``episodes`` and ``seed`` are those of `evaluate`.
+        """
+        from lexicone.learning._diagnosis import diagnose
+
+        fresh = self.evaluate(episodes, seed=seed)
+        return diagnose(self.order, self.learner, self.history, fresh, self.status)
 
     @cached_property
     def diverged(self) -> Bool[np.ndarray, " N"]:
@@ -135,6 +251,16 @@ class TrainingResult:
                 f"learner: the training of seed {', '.join(lost)} diverged: its parameters are not numbers any more; "
                 "a smaller learning_rate may help"
             )
+
+
+_Any = TypeVar("_Any", bound=TrainingResult)
+
+
+def uninterrupted(trained: _Any) -> _Any:
+    """The same; for those with whom Ctrl-C shall end more than one training."""
+    if trained.status == "interrupted":
+        raise KeyboardInterrupt
+    return trained
 
 
 def judge_episodes(order: Order, returns: Any, lengths: Any, terminated: Any) -> Evaluation:

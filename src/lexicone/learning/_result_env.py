@@ -61,7 +61,7 @@ class EnvPolicy:
         return self.first_action + int(_choose(self.probabilities(observation)[None], draw)[0])
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TrainedEnv(TrainingResult):
     """N runs of a learner in an environment."""
 

@@ -20,6 +20,7 @@ from lexicone.learning._result import (
     probabilities,
 )
 from lexicone.models._evaluation import evaluate
+from lexicone.models._matching import check_criterion
 from lexicone.models._mdp import MDP
 from lexicone.models._saved_models import NAMES, TABLES
 from lexicone.models._simulation import simulate
@@ -28,7 +29,7 @@ from lexicone.order import Order, match_names
 __all__ = ["Trained"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Trained(TrainingResult):
     """N runs of a learner on a model."""
 
@@ -39,6 +40,9 @@ class Trained(TrainingResult):
     def problem(self) -> Problem:
         """The model on the device."""
         return model_problem(self.mdp, self.features, self.order)
+
+    def _own_names(self) -> tuple[str, ...] | None:
+        return self.mdp.objective_names
 
     @property
     def policies(self) -> Float[np.ndarray, "N S A"]:
@@ -127,6 +131,7 @@ class Trained(TrainingResult):
         """
         if gamma is None:
             gamma = cast(float, getattr(exact, "gamma", 1.0))
+        check_criterion(self.order, "expected")
         given = getattr(exact, "values", exact)
         best = as_numbers("exact", given, (len(self.order),))
         if isinstance(theirs := getattr(exact, "order", None), Order) and len(theirs) == len(best):

@@ -4,22 +4,26 @@ import dataclasses
 import math
 import os
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
+from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_flags, check_path, check_seed, check_whole
 from lexicone.learning._environments import refuse_import
 from lexicone.learning._open_world import OpenedWorld, WorldFacts
 from lexicone.learning._policy_file import Policy
 from lexicone.learning._prepare import prepare
+from lexicone.learning._problem import chances_of
 from lexicone.learning._result import Evaluation, TrainingResult, judge_episodes
 from lexicone.learning._worlds_jax import CompiledWorld
 from lexicone.learning.algos._segment_ppo import SegmentProblem, SegmentSizes, choose
+from lexicone.models._matching import check_criterion
 from lexicone.order import Order
+from lexicone.tasks._worlds import best_values, is_world
 
 __all__ = ["TrainedSegments", "segment_problem"]
 
@@ -31,10 +35,11 @@ _AT_ONCE = 32  # episodes that are evaluated together
 def segment_problem(facts: WorldFacts, order: Order) -> SegmentProblem:
     """What is learned in this world."""
     sizes = SegmentSizes(facts.inputs, facts.action_spec, facts.objectives)
-    return SegmentProblem(jnp.asarray(order.thresholds, float), sizes)
+    chances = jnp.asarray(chances_of(order), float)
+    return SegmentProblem(jnp.asarray(order.thresholds, float), chances, sizes)
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class TrainedSegments(TrainingResult):
     """N runs of a learner in an environment, a vector of copies or a compiled world."""
 
@@ -130,7 +135,7 @@ class TrainedSegments(TrainingResult):
         """One seed's policy. It samples its actions, from a generator of its own, or is greedy."""
         self._check_seed(seed)
         check_flags(greedy=greedy)
-        agent = jax.tree.map(lambda leaf: np.asarray(leaf)[seed], self.run.states.learning.agent)
+        agent = jax.tree.map(lambda leaf: np.asarray(leaf)[seed], self.run.states.learning.average)
         known = self.given.get("features") if self.known is None else self.known.features
         return Policy(
             tuple(layer.weight for layer in agent.policy.layers),
@@ -150,6 +155,26 @@ class TrainedSegments(TrainingResult):
         """Write one seed's policy to a file with which `load_policy` acts: NumPy alone, no environment, no JAX."""
         check_path("path", path)
         self.policy(seed).save(path)
+
+    def gap(
+        self, exact: Any = None, *, episodes: int = 1000, greedy: bool = False, seed: int = 0
+    ) -> Float[np.ndarray, "N K"]:
+        """How far every seed's mean returns of fresh episodes stay behind an optimum, both clipped at thresholds.
+
+        ``exact`` is an `Optimum`, a `Solution` or K values in the order's sequence; not needed for the continuous
+        worlds of `lexicone.tasks`, whose optimum is known. Means of episodes have an error of their own.
+        """
+        check_criterion(self.order, "expected")
+        if exact is None:
+            name = self.facts.environment_id
+            if not is_world(name):
+                raise ValueError(
+                    f"exact: the optimum of {self.facts.environment} is not known; give its values"
+                )
+            exact = best_values(cast(str, name), self.order)
+        best = as_numbers("exact", getattr(exact, "values", exact), (len(self.order),))
+        means = self.evaluate(episodes, greedy=greedy, seed=seed).returns.mean(axis=1, dtype=float)
+        return np.asarray(self.order.gap(means, best))
 
     def evaluate(
         self,
@@ -171,7 +196,7 @@ class TrainedSegments(TrainingResult):
         world = self.world
         if isinstance(world, CompiledWorld):
             key = jax.random.fold_in(jax.random.key(seed), episodes)
-            agents = jax.tree.map(jnp.asarray, self.run.states.learning.agent)
+            agents = jax.tree.map(jnp.asarray, self.run.states.learning.average)
             found = _evaluate_compiled(world, agents, key, episodes, cap, greedy)
             return judge_episodes(self.order, *map(np.asarray, found))
         from lexicone.learning._play_world import play_episodes

@@ -5,6 +5,7 @@ Arrays are time first: ``[T,N,K]`` for T steps, N episodes and K objectives. Eac
 `advantages` therefore adds.
 """
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ __all__ = [
     "Goal",
     "advantages",
     "allow_rounding",
+    "change_of_met",
+    "critic_units",
     "discounted_sums",
     "make_goal",
     "normalized",
@@ -90,6 +93,8 @@ class Goal(NamedTuple):
     values: Float[Array, " K"]
     """The estimates F that are compared with ``limits``."""
     limits: Float[Array, " K-1"]
+    most: Float[Array, " K-1"] | float = math.inf
+    """How far limits may be raised where values stay below them: a share by half of what is missing to 1."""
 
 
 def make_goal(
@@ -97,13 +102,16 @@ def make_goal(
     thresholds: Float[Array, " K-1"],
     criterion: Criterion = "expected",
     confidence: Float[Array, ""] | float = 0.9,
+    chances: Float[Array, " K-1"] | None = None,
 ) -> Goal:
     """Either meaning of a threshold, as rewards and estimates that one algorithm can use.
 
     ``"expected"``: the mean return shall reach τ; rewards are as they are. ``"episode"``: *each* episode's return R
     shall reach τ. Then ``E[min(R,τ)]`` is maximised, and F is the share of episodes with ``R ≥ τ``, which shall reach
     ``confidence``. A step earns what it adds to the clipped sum so far, ``min(C_t,τ) − min(C_{t−1},τ)``: over the
-    episode that makes ``min(R,τ) − min(0,τ)``. The last objective has no threshold and stays as it is.
+    episode that makes ``min(R,τ) − min(0,τ)``. The last objective has no threshold and stays as it is. ``"chance"``: a
+    share p of episodes shall reach τ, each threshold with its own p in ``chances``, or the mean where that is NaN. Then
+    ``P(R ≥ τ)`` itself is maximised, up to p: a step earns the change of ``1{C_t ≥ τ}``.
     """
     total = jnp.sum(reward, axis=0)
     mean = jnp.mean(total, axis=0)
@@ -111,6 +119,20 @@ def make_goal(
     if criterion == "expected":
         return Goal(reward, mean, near)
     last = thresholds.shape[0]
+    if criterion == "chance":
+        assert chances is not None
+        so_far = jnp.cumsum(reward[..., :last], axis=0)
+        earned = change_of_met(
+            so_far - reward[..., :last], so_far, reward[..., :last], near, chances
+        )
+        share = jnp.mean((total[:, :last] >= near[None]).astype(reward.dtype), axis=0)
+        by_mean = jnp.isnan(chances)
+        return Goal(
+            jnp.concatenate([earned, reward[..., last:]], axis=-1),
+            jnp.concatenate([jnp.where(by_mean, mean[:last], share), mean[last:]]),
+            jnp.where(by_mean, near, chances),
+            jnp.where(by_mean, jnp.inf, 0.5 * (1 + chances)),
+        )
     least = jnp.finfo(reward.dtype).min  # what −∞ clips to: nothing can be earned
     bound = jnp.broadcast_to(jnp.maximum(thresholds, least), reward[..., :last].shape)
     clipped = jnp.minimum(jnp.cumsum(reward[..., :last], axis=0), bound)
@@ -121,3 +143,27 @@ def make_goal(
         jnp.concatenate([met, mean[last:]]),
         jnp.broadcast_to(jnp.asarray(confidence, reward.dtype), (last,)),
     )
+
+
+def change_of_met(
+    before: Float[Array, "T N thresholds"],
+    after: Float[Array, "T N thresholds"],
+    reward: Float[Array, "T N thresholds"],
+    near: Float[Array, " thresholds"],
+    chances: Float[Array, " thresholds"],
+) -> Float[Array, "T N thresholds"]:
+    """``1{after ≥ τ} − 1{before ≥ τ}`` of sums so far, or the reward where a threshold is for the mean."""
+    limits = near[None, None]
+    change = (after >= limits).astype(reward.dtype) - (before >= limits).astype(reward.dtype)
+    return jnp.where(jnp.isnan(chances)[None, None], reward, change)
+
+
+def critic_units(
+    criterion: Criterion, scale: Float[Array, " K"], chances: Float[Array, " K-1"] | None
+) -> Float[Array, " K"]:
+    """The unit of each critic: the size of rewards, which is 1 where what is earned is a chance."""
+    unit = jnp.where(scale > 0, scale, 1.0)
+    if criterion != "chance" or chances is None:
+        return unit
+    by_mean = jnp.concatenate([jnp.isnan(chances), jnp.ones(1, bool)])
+    return jnp.where(by_mean, unit, 1.0)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lexicone._base import checkpoint
-from lexicone._base.checks import check_path, check_whole
+from lexicone._base.checks import check_kind, check_path, check_whole
 from lexicone._base.levels import level_from_file
 from lexicone.learning._defaults import TRAINING_FILE
 from lexicone.learning._environments import EnvFacts, imports_a_module, source_of
@@ -25,7 +25,7 @@ from lexicone.learning._learner import as_pytree, check_learner
 from lexicone.learning._named_worlds import find_world
 from lexicone.learning._open_world import WorldFacts
 from lexicone.learning._problem import check_features, env_problem, model_problem
-from lexicone.learning._result import TrainingResult
+from lexicone.learning._result import STATUSES, TrainingResult
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
 from lexicone.learning._result_segments import TrainedSegments, segment_problem
@@ -37,7 +37,7 @@ from lexicone.models._mdp import MDP
 from lexicone.models._saved_models import TABLES
 from lexicone.order import Order, as_order
 
-__all__ = ["load", "resume"]
+__all__ = ["check_same", "kept_every", "load", "resume"]
 
 _MISSING = "missing"  # what a file of another version says of a setting that it does not have
 
@@ -97,6 +97,8 @@ def load(
             "key": tuple(facts["key"]),
             "updates": facts["updates"],
             "every": facts["every"],
+            "status": _status(facts),
+            "extended": _as_extended(facts),
         }
     if learner is not None:
         check_learner(learner)
@@ -176,27 +178,93 @@ def _load_segments(
 
 def resume(
     path: str | os.PathLike[str], wanted: TrainingResult
-) -> tuple[Runs, dict[str, np.ndarray]]:
+) -> tuple[Runs, dict[str, np.ndarray], tuple[tuple[int, int], ...]]:
     """The runs with which a training goes on, if the file is of the same one; else a ValueError that says what differs.
 
-    ``wanted`` is that training before its first update. Second, whatever else the file holds.
+    ``wanted`` is that training before its first update. It may be longer than that of the file: schedules are those of
+    the longer one from then on. Second, whatever else the file holds; third, how often that was so (`extended`).
     """
     saved = _read(path)
-    theirs = saved.facts
-    if wanted.identity.get("segments") and "environment" in theirs and "segments" not in theirs:
+    theirs, ours = saved.facts, wanted.identity
+    if ours.get("segments") and "environment" in theirs and "segments" not in theirs:
         raise ValueError(
             f"resume: {saved.name!r} was trained on whole episodes, by an earlier version; it can be loaded and acts, "
             "but does not go on"
         )
+    with _reading(saved.name, "numbers"):
+        check_whole(updates=theirs["updates"])
+        extended = _as_extended(theirs)
+    before, longer = theirs["updates"], wanted.updates > theirs["updates"]
+    if longer and ours["snapshots"]:
+        raise ValueError(
+            f"resume: {saved.name!r} was to have {before} updates, with snapshots at even distances; it cannot become "
+            "longer"
+        )
+    difference = _first_difference(
+        {**theirs, **({"updates": wanted.updates} if longer else {})}, wanted
+    )
+    if difference is not None:
+        hint = "; one can go on longer, not end sooner" if wanted.updates < before else ""
+        raise ValueError(f"resume: {saved.name!r} is of another training: its {difference}{hint}")
+    runs = _read_runs(saved, wanted.run.states)
+    if longer:
+        rows = len(next(iter(wanted.run.log.values())))
+        runs = runs._replace(log={name: _lengthen(sums, rows) for name, sums in runs.log.items()})
+        extended = (*extended, (int(runs.update), before))
+    kept = {name: array for name, array in saved.arrays.items() if name.startswith("replay.")}
+    return runs, kept, extended
+
+
+def check_same(path: str | os.PathLike[str], wanted: TrainingResult) -> None:
+    """A ValueError if there is a file that holds anything but a beginning, or the end, of the same training."""
+    name = os.fspath(path)
+    how = (
+        "resume=True goes on with what is there, overwrite=True replaces it (--resume and --overwrite on the command "
+        "line, or another --out)"
+    )
+    try:
+        saved = _read(path)
+    except ValueError as error:
+        words = str(error).removeprefix("path: ")
+        raise ValueError(f"checkpoint: there is a file already, and {words}; {how}") from None
+    difference = _first_difference(saved.facts, wanted)
+    if difference is not None:
+        raise ValueError(f"checkpoint: {name!r} holds another training: its {difference}; {how}")
+
+
+def kept_every(path: str | os.PathLike[str] | None) -> int | None:
+    """How many updates a row of the history has in a file that is gone on from; None where there is none to read."""
+    try:
+        return None if path is None else int(_read(path).facts["every"])
+    except (ValueError, TypeError, LookupError, OSError):
+        return None
+
+
+def _first_difference(theirs: dict[str, Any], wanted: TrainingResult) -> str | None:
+    """What decides the numbers, and is other than in a file."""
     _fill_in(theirs, wanted)
     for name, ours in json.loads(json.dumps(wanted.identity)).items():
         if ours != theirs.get(name, _MISSING):
-            raise ValueError(
-                f"resume: {saved.name!r} is of another training: its "
-                + _difference(name, theirs.get(name, _MISSING), ours)
-            )
-    runs = _read_runs(saved, wanted.run.states)
-    return runs, {name: array for name, array in saved.arrays.items() if name.startswith("replay.")}
+            return _difference(name, theirs.get(name, _MISSING), ours)
+    return None
+
+
+def _lengthen(sums: Any, rows: int) -> Any:
+    """Room for more rows."""
+    more = max(0, rows - len(sums))
+    return jnp.concatenate([sums, jnp.zeros((more, *sums.shape[1:]), sums.dtype)])
+
+
+def _status(facts: dict[str, Any]) -> str:
+    """As it was written; files of earlier versions say only how far they are."""
+    known = "finished" if facts["done"] >= facts["updates"] else "unfinished"
+    status = facts.get("status", known)
+    check_kind("status", status, STATUSES)
+    return status
+
+
+def _as_extended(facts: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    return tuple((int(at), int(before)) for at, before in facts.get("extended", ()))
 
 
 def _fill_in(facts: dict[str, Any], wanted: TrainingResult) -> None:

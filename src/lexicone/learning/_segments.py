@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from lexicone.learning._normalise import Moments, no_moments, note
-from lexicone.learning._returns import allow_rounding
+from lexicone.learning._returns import allow_rounding, change_of_met
 from lexicone.order import Criterion
 
 __all__ = [
@@ -116,11 +116,16 @@ def earn(
     segment: Segment,
     summary: Summary,
     thresholds: Float[Array, " thresholds"],
+    chances: Float[Array, " thresholds"],
 ) -> Float[Array, "T N K"]:
     """Rewards whose sums are to be maximised: see `make_goal`."""
     if criterion == "expected":
         return segment.reward
     last = thresholds.shape[0]
+    if criterion == "chance":
+        paid, before = segment.reward[..., :last], summary.before[..., :last]
+        earned = change_of_met(before, before + paid, paid, allow_rounding(thresholds), chances)
+        return jnp.concatenate([earned, segment.reward[..., last:]], axis=-1)
     least = jnp.finfo(segment.reward.dtype).min
     bound = jnp.maximum(thresholds, least)[None, None]
     before = jnp.minimum(summary.before[..., :last], bound)

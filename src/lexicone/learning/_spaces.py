@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lexicone._base.arrays import as_numbers
+
 __all__ = ["Actions", "describe_observations", "flatten", "read_actions"]
 
 
@@ -37,6 +39,15 @@ class Actions(NamedTuple):
     def outputs(self) -> int:
         """Of a policy network: a logit for each thing to choose, or the mean of each number."""
         return sum(self.sizes) or len(self.low)
+
+    @property
+    def own_bounds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Those of a policy's numbers: ±1 where both are finite, else the environment's."""
+        pairs = [
+            (-1.0, 1.0) if math.isfinite(low) and math.isfinite(high) else (low, high)
+            for low, high in zip(self.low, self.high, strict=True)
+        ]
+        return tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
 
     def to_world(self, chosen: Any, xp: Any = np) -> Any:
         """Actions ``[…,parts]`` as the environment takes them, ``[…,*shape]``.
@@ -84,7 +95,10 @@ def read_actions(given: Any, name: str = "task") -> Actions:
         if all(isinstance(n, int | np.integer) and n >= 1 for n in space):
             return _choices(space, [0] * len(space), (len(space),), None)
         if len(space) == 2:
-            low, high = np.broadcast_arrays(*(np.asarray(bound, float) for bound in space))
+            try:
+                low, high = np.broadcast_arrays(*(as_numbers(name, bound) for bound in space))
+            except ValueError as error:
+                raise ValueError(f"{name}: has bounds {space!r} that do not fit: {error}") from None
             return _numbers(low, high, low.shape, "float32", name)
     raise ValueError(
         f"{name}: has actions {space!r}; they can be a number of choices, several such numbers, bounds (low, high), or "
@@ -140,7 +154,10 @@ def flatten(description: Any, observation: Any) -> np.ndarray:
         chosen = np.asarray(observation).reshape(-1)
         rows = [np.zeros(size) for size in description["sizes"]]
         for row, number, first in zip(rows, chosen, description["first"], strict=True):
-            row[int(number) - first] = 1.0
+            place = int(number) - first
+            if place < 0:
+                raise ValueError(f"{number} is below {first}")
+            row[place] = 1.0
         return np.concatenate(rows)
     parts = description["parts"]
     pairs = (

@@ -9,7 +9,7 @@ which rounds otherwise, and training can make much of a last digit. For environm
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload, runtime_checkable
 
 from lexicone.learning._defaults import SEEDS
@@ -19,15 +19,18 @@ from lexicone.learning._named_worlds import NamedWorld
 from lexicone.learning._open_world import OpenedWorld
 from lexicone.learning._plan import make_plan
 from lexicone.learning._prepare import prepare
+from lexicone.learning._result import uninterrupted
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._result_model import Trained
 from lexicone.learning._result_segments import TrainedSegments
+from lexicone.learning._saved import kept_every
 from lexicone.learning._train_env import train_in_env
 from lexicone.learning._train_model import check_variants, train_on_model
 from lexicone.learning._train_segments import train_on_segments
 from lexicone.learning._worlds_jax import JaxWorld
 from lexicone.learning.algos._actor_critic import ActorCritic
 from lexicone.learning.algos._ppo import PPO
+from lexicone.models._matching import check_criterion, criterion_of
 from lexicone.models._mdp import MDP
 from lexicone.order import OrderLike, as_order
 
@@ -96,6 +99,9 @@ def train(
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    overwrite: bool = False,
+    callback: Callable[[dict[str, Any]], bool | None] | None = None,
+    log: str | Sequence[str] | Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Trained | TrainedEnv | TrainedSegments:
     """Train a learner on a model, in an environment or in a world written in JAX, ``seeds`` times.
 
@@ -124,9 +130,21 @@ def train(
             numbers, or bounds ``(low, high)``.
         rewards: a function that makes K rewards of (state, action, next state) in a world in JAX, and of (observation,
             action, next observation) in an environment, instead of the world's own.
-        progress: show a progress bar with the mean returns and the satisfaction of the latest episodes.
-        checkpoint: a file that is kept up to date while training, and is complete at the end.
-        resume: go on from that file, if it exists; it must be of the same training.
+        progress: show a progress bar with the mean returns and the satisfaction of the latest episodes, the pace and
+            the time that is left; without a terminal a line now and then.
+        checkpoint: a file that is kept up to date while training, and is complete at the end. One that holds another
+            training is not replaced, unless you say ``overwrite``.
+        resume: go on from that file, if it exists; it must be of the same training, or of the same with a smaller
+            budget. Schedules are then stretched: what falls in the course of a training follows the larger budget from
+            there on (`extended` in the result).
+        overwrite: replace whatever is in that file.
+        callback: ``callback(metrics)`` is called after each row of the history, with a dictionary of that row of all
+            seeds, ``updates``, how many there will be, and ``seconds``. True ends the training: the result has all up
+            to that row, says ``status="stopped"``, and can be resumed.
+        log: ``"csv"``, ``"tensorboard"`` or both: rows of the history as they come, beside the checkpoint; or a mapping
+            from these to a file and a folder.
+
+    Ctrl-C ends the training early, too: what there is is saved and returned, with ``status="interrupted"``.
     """
     on_model = isinstance(task, MDP)
     learner = PPO() if learner is None else learner
@@ -143,9 +161,15 @@ def train(
         "progress": progress,
         "checkpoint": checkpoint,
         "resume": resume,
+        "overwrite": overwrite,
+        "callback": callback,
+        "log": log,
     }
+    if resume is not False and log_every is None:
+        options["log_every"] = kept_every(checkpoint)
     if on_segments:
         order = as_order(order).at_gamma(1.0)
+        check_criterion(order, criterion_of(learner))
         prepared = prepare(
             task, order, learner, features=features, actions=actions, rewards=rewards
         )
@@ -160,9 +184,9 @@ def train(
     if on_model:
         task, variants = check_variants(task, [(order, cast(Learner, learner))])
         return train_on_model(task, variants, features, plan)[0]
-    return train_in_env(
-        task, as_order(order).at_gamma(1.0), cast(EnvLearner, learner), features, plan
-    )
+    order = as_order(order).at_gamma(1.0)
+    check_criterion(order, criterion_of(learner))
+    return train_in_env(task, order, cast(EnvLearner, learner), features, plan)
 
 
 def train_many(
@@ -175,15 +199,16 @@ def train_many(
     """Train several (order, learner) at once that differ in thresholds and traced numbers only: one program, one vmap.
 
     Each result is the one that `train` gives for that order and learner, up to rounding. ``options`` are
-    those of `train`, except ``checkpoint`` and ``resume``. Orders with names must have the same sequence.
+    those of `train`, except those for files and ``callback``. Orders with names must have the same sequence. Ctrl-C
+    is not caught.
     """
-    unknown = set(options) & {"checkpoint", "resume"}
+    unknown = set(options) & {"checkpoint", "resume", "overwrite", "log", "callback"}
     if unknown:
-        raise ValueError(f"{unknown.pop()}: only train keeps checkpoints")
+        raise ValueError(f"{min(unknown)}: is for train, not for several learners at once")
     if not isinstance(task, MDP):
         raise ValueError(
             f"task: expected an MDP, got {type(task).__name__}; in environments train one after another"
         )
     (task, checked), features = check_variants(task, variants), options.pop("features", None)
     plan = make_plan(checked[0][1].batch, seeds=seeds, **options)
-    return train_on_model(task, checked, features, plan)
+    return [uninterrupted(trained) for trained in train_on_model(task, checked, features, plan)]

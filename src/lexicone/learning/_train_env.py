@@ -71,7 +71,8 @@ def train_in_env(
         def go_on(runs: Runs, until: int) -> Runs:
             return _advance(opened, envs, traced, problem, keys, runs, until, plan, unlimited)
 
-        return result(run_to_end(runs, go_on, result, plan))
+        end = run_to_end(runs, go_on, result, plan)
+        return end.says(result(end.runs))
 
 
 def _check_limit(opened: OpenedEnv, cap: int | None) -> None:

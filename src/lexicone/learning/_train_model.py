@@ -14,11 +14,17 @@ from lexicone.learning._learner import Learner, check_learner, with_arrays, with
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._overflow import check_pay
 from lexicone.learning._plan import Plan, key_numbers
-from lexicone.learning._problem import OWN_THRESHOLDS, Problem, check_features, model_problem
+from lexicone.learning._problem import (
+    OWN_THRESHOLDS,
+    Problem,
+    chances_of,
+    check_features,
+    model_problem,
+)
 from lexicone.learning._result_model import Trained
 from lexicone.learning._room import check_size
 from lexicone.learning._runs import Runs, run_keys, slice_runs
-from lexicone.models._matching import match_order
+from lexicone.models._matching import criterion_of, match_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order, OrderLike
 
@@ -34,11 +40,11 @@ def check_variants(
     )
     if not pairs or not variants:
         raise ValueError("variants: need at least one, each an order and a learner")
-    task, first = match_order(task, variants[0][0])
+    task, first = match_order(task, variants[0][0], criterion=None)
     checked = []
     for order, learner in variants:
         check_learner(learner, "update")
-        same, order = match_order(task, order)
+        same, order = match_order(task, order, criterion=criterion_of(learner))
         if same is not task:
             raise ValueError(
                 f"variants: one program has one sequence of objectives; there are {', '.join(first.labels)} and "
@@ -65,7 +71,10 @@ def train_on_model(
         check_pay(problem.scale, cast(int, learner.max_steps), dtype, task.objective_labels)
     of_each_run = [variant for variant in variants for _ in range(plan.seeds)]
     thresholds = np.array([order.thresholds for order, _ in of_each_run])
-    problem = problem._replace(thresholds=jnp.asarray(thresholds, dtype))
+    chances = np.array([chances_of(order) for order, _ in of_each_run])
+    problem = problem._replace(
+        thresholds=jnp.asarray(thresholds, dtype), chances=jnp.asarray(chances, dtype)
+    )
     learners = with_arrays([learner for _, learner in of_each_run], dtype)
     keys = run_keys(plan.key, plan.seeds, len(variants))
     runs = begin(learners, problem, keys, plan.rows, plan.snapshots)
@@ -88,7 +97,8 @@ def train_on_model(
     def go_on(runs: Runs, until: int) -> Runs:
         return advance(learners, problem, keys, runs, until, plan.updates, plan.every)
 
-    return results(run_to_end(runs, go_on, lambda runs: results(runs)[0], plan))
+    end = run_to_end(runs, go_on, lambda runs: results(runs)[0], plan)
+    return [end.says(result) for result in results(end.runs)]
 
 
 @partial(jax.jit, static_argnames=("rows", "snapshots"))

@@ -1,7 +1,7 @@
 """Training on segments: the loops around `learn`, for worlds that are compiled and for worlds that are Python code.
 
 The update is one compiled program for all runs at once, whatever the lengths of episodes. In a compiled world the steps
-are part of it; else one compiled call per time step chooses the actions of all copies of all runs.
+are part of it; else all copies of all runs act in NumPy (`_acting`).
 """
 
 import warnings
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PyTree
 
+from lexicone.learning._acting import Acting, draw_segment
 from lexicone.learning._open_world import OpenedWorld
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._plan import Plan, key_numbers
@@ -26,7 +27,7 @@ from lexicone.learning._worlds_jax import CompiledWorld, begin_places, run_segme
 from lexicone.learning.algos._segment_ppo import SegmentProblem, choose, init, learn
 from lexicone.order import Order
 
-__all__ = ["act", "advance", "learn_all", "train_on_segments"]
+__all__ = ["advance", "learn_all", "train_on_segments"]
 
 _ACTIONS = 0xAC705  # apart from what a learner draws with the same key
 
@@ -74,9 +75,9 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
             return advance(traced, world, problem, keys, runs, until, plan.updates, plan.every)
 
         end = run_to_end(runs, go_on, lambda runs: result(runs, {}), plan, task=facts.environment)
-        if np.asarray(end.log["cut"]).sum() > 0:
+        if np.asarray(end.runs.log["cut"]).sum() > 0:
             tell_cut()
-        return result(end, {})
+        return end.says(result(end.runs, {}))
     copies = make_copies(
         world, key_numbers(plan.key), plan.seeds, learner.copies, learner.max_steps
     )
@@ -105,7 +106,7 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
         )
         if copies.cut:
             tell_cut()
-        return result_here(end)
+        return end.says(result_here(end.runs))
     finally:
         copies.close()
 
@@ -190,16 +191,6 @@ def advance(
 
 
 @jax.jit
-def act(problem: SegmentProblem, agents: Any, rows: Any, keys: Any, time: Any) -> Array:
-    """What all copies of all runs do at one time: ``[R,N,D] -> [R,N,parts]``."""
-
-    def one(agent: Any, rows: Array, key: Any) -> Array:
-        return choose(problem.sizes.actions, agent, rows, jax.random.fold_in(key, time))
-
-    return jax.vmap(one)(agents, rows, keys)
-
-
-@jax.jit
 def _keys_of(keys: Any, update: Any) -> tuple[Any, Any]:
     """Of one update of all runs: the learner's, and the actions'."""
     own = jax.vmap(lambda key: jax.random.fold_in(key, update + 1))(keys)
@@ -232,14 +223,15 @@ def _advance_here(
     """Updates in copies that are Python code until there are so many."""
     states = jax.tree.map(jnp.asarray, runs.states.learning)
     log = {name: np.array(sums) for name, sums in runs.log.items()}
-    dtype = np.dtype(problem.thresholds.dtype)
+    dtype, actions = np.dtype(problem.thresholds.dtype), problem.sizes.actions
     for update in range(int(runs.update), until):
         learn_keys, act_keys = _keys_of(keys, update)
+        act = Acting(actions, states.agent)
+        drawn = np.asarray(draw_segment(actions, act_keys, learner.length, learner.copies, dtype))
         steps = []
-        for time in range(learner.length):
+        for now in drawn:
             shown = copies.rows
-            rows = shown.reshape(len(keys), -1, shown.shape[-1])
-            chosen = np.asarray(act(problem, states.agent, rows, act_keys, time))
+            chosen = act(shown.reshape(len(keys), -1, shown.shape[-1]), now)
             chosen = chosen.reshape(len(shown), -1)
             steps.append((shown, chosen, *copies.step(chosen)))
         parts: list[Any] = [np.stack(part) for part in zip(*steps, strict=True)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lexicone.learning._open_world import OpenedWorld
-from lexicone.learning._worlds_vector import Notes, Stepped, VectorCopies
+from lexicone.learning._worlds_vector import Notes, Stepped, VectorCopies, located
 
 __all__ = ["OwnCopies", "make_copies"]
 
@@ -36,6 +36,7 @@ class OwnCopies:
         self.episode = np.zeros(size, np.int64)
         self.taken: list[list[np.ndarray]] = [[] for _ in range(size)]
         self.cut = False
+        self.masked = False  # whether an info says what can be done
         self.envs: list[Any] = []
         try:
             for _ in range(size):
@@ -63,8 +64,9 @@ class OwnCopies:
             except Exception as error:
                 raise self._lost(m, "step", error) from error
             self.taken[m].append(chosen[m])
-            following[m] = opened.row(observation)
-            reward[m] = opened.paid(earned, self.last[m], actions[m], observation)
+            with located(self._where, m):
+                following[m] = opened.row(observation)
+                reward[m] = opened.paid(earned, self.last[m], actions[m], observation)
             self.last[m] = observation
             time = len(self.taken[m])
             late = time >= self.cap
@@ -82,9 +84,10 @@ class OwnCopies:
         entropy = (*self.key, run, copy, int(self.episode[m]))
         seed = int(np.random.SeedSequence(entropy).generate_state(1)[0] >> 1)
         try:
-            observation, _ = self.envs[m].reset(seed=seed)
+            observation, info = self.envs[m].reset(seed=seed)
         except Exception as error:
             raise self._lost(m, "reset", error) from error
+        self.masked |= isinstance(info, dict) and "action_mask" in info
         self.rows[m], self.last[m], self.taken[m] = self.opened.row(observation), observation, []
         if not np.isfinite(self.rows[m]).all():
             raise ValueError(
@@ -150,6 +153,12 @@ class OwnCopies:
 
     def _lost(self, m: int, what: str, error: Exception) -> Exception:
         name = self.opened.facts.environment
+        hint = ""
+        if self.masked and what == "step":
+            hint = (
+                ". Its action_mask says what can be done, which only learners on models heed: train on the model, or "
+                "let other actions do nothing"
+            )
         return ValueError(
-            f"task: {name} failed in {what}, {self._where(m)}: {type(error).__name__}: {error}"
+            f"task: {name} failed in {what}, {self._where(m)}: {type(error).__name__}: {error}{hint}"
         )

@@ -1,8 +1,10 @@
 """Worlds written in JAX: trained in from end to end in one compiled program.
 
 Anything with ``reset(key[, params]) -> (observation, state)`` and ``step(key, state, action[, params]) -> (observation,
-state, reward, terminated, truncated, info)``, as gymnax 1.0 has it, or a pair of such functions. Episodes are begun
-anew here, never by the world (`step_env` is used where there is one), so that the final observation is always at hand.
+state, reward, terminated, truncated, info)``, as gymnax 1.0 has it, or a pair of such functions, or of a world and its
+parameters (what ``gymnax.make`` returns). Before 1.0 gymnax had one ``done`` for both ends: it counts as cut off where
+time is up. Episodes are begun anew here, never by the world (`step_env` is used where there is one), so that the final
+observation is always at hand.
 """
 
 import functools
@@ -78,9 +80,12 @@ class Places(NamedTuple):
 
 
 def is_jax_world(task: Any) -> bool:
-    """A pair of functions, or something whose ``reset`` takes a key and whose ``step`` a key, a state and an action."""
+    """A pair of functions, or something whose ``reset`` takes a key and whose ``step`` a key, a state and an action.
+
+    Or a pair of such a thing and its parameters.
+    """
     if isinstance(task, tuple | list):
-        return len(task) == 2 and all(map(callable, task))
+        return len(task) == 2 and (all(map(callable, task)) or _has_params(task))
     if isinstance(task, type | str) or not (hasattr(task, "reset") and hasattr(task, "step")):
         return False
     try:
@@ -92,6 +97,10 @@ def is_jax_world(task: Any) -> bool:
         )
     except (TypeError, ValueError):
         return False
+
+
+def _has_params(pair: Any) -> bool:
+    return not isinstance(pair[0], tuple | list) and is_jax_world(pair[0])
 
 
 def open_jax_world(
@@ -119,7 +128,8 @@ def open_jax_world(
 
 def names_in_jax(task: Any) -> tuple[str, ...] | None:
     """The names of a world's rewards: its attribute ``reward_names``, if there is one."""
-    names = getattr(task, "reward_names", None)
+    world = task[0] if isinstance(task, tuple | list) else task
+    names = getattr(world, "reward_names", None)
     return None if names is None else tuple(map(str, names))
 
 
@@ -150,9 +160,11 @@ def _open(
     ``places`` and ``names`` are those of the rewards, in the order's sequence.
     """
     actions, objectives = held.value, len(places)
-    pair = isinstance(task, tuple | list)
     name = _name(task)
     params = getattr(task, "default_params", None)
+    if isinstance(task, tuple | list) and _has_params(task):
+        task, params = task
+    pair = isinstance(task, tuple | list)
     raw_reset = task[0] if pair else getattr(task, "reset_env", task.reset)
     raw_step = task[1] if pair else getattr(task, "step_env", task.step)
     with_params = [
@@ -176,13 +188,7 @@ def _open(
         found = (
             raw_step(key, state, action, params) if with_params[1] else raw_step(key, state, action)
         )
-        if not isinstance(found, tuple) or len(found) != 6:
-            count = len(found) if isinstance(found, tuple) else 1
-            raise _Misfit(
-                f"task: the step of {name} returns {count} values; expected (observation, state, reward, terminated, "
-                "truncated, info)"
-            )
-        observation, after, reward, terminated, truncated, _ = found
+        observation, after, reward, terminated, truncated = _read_step(found, params, name)
         paid = reward if rewards is None else rewards(state, action, after)
         paid = jnp.atleast_1d(
             jnp.asarray(jnp.stack(paid) if isinstance(paid, tuple | list) else paid, float)
@@ -236,6 +242,23 @@ def _open(
     )
 
 
+def _read_step(found: Any, params: Any, name: str) -> tuple[Any, Any, Any, Any, Any]:
+    """What a step returned, without info; one ``done`` for both ends is told apart by the time."""
+    if isinstance(found, tuple) and len(found) == 6:
+        return found[:5]
+    if not isinstance(found, tuple) or len(found) != 5:
+        count = len(found) if isinstance(found, tuple) else 1
+        raise _Misfit(
+            f"task: the step of {name} returns {count} values; expected (observation, state, reward, terminated, "
+            "truncated, info)"
+        )
+    observation, after, reward, done, _ = found
+    most, time = getattr(params, "max_steps_in_episode", None), getattr(after, "time", None)
+    done = jnp.asarray(done, bool)
+    late = done & (time >= most) if most is not None and time is not None else jnp.zeros_like(done)
+    return observation, after, reward, done & ~late, late
+
+
 class _Misfit(ValueError):
     """A mistake that is found while a world is traced: by us, not in the user's functions."""
 
@@ -266,6 +289,8 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _name(task: Any) -> str:
+    if isinstance(task, tuple | list) and _has_params(task):
+        task = task[0]
     if isinstance(task, tuple | list):
         return f"({', '.join(getattr(part, '__name__', 'function') for part in task)})"
     name = getattr(task, "name", None)

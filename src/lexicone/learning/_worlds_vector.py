@@ -5,14 +5,15 @@ and is masked. Where it does so in the same step, the final observation is in ``
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lexicone.learning._open_world import OpenedWorld
 
-__all__ = ["Notes", "Stepped", "VectorCopies"]
+__all__ = ["Notes", "Stepped", "VectorCopies", "located"]
 
 Notes = Callable[[], dict[str, np.ndarray]]
 """Where copies were at some moment, written down: what `restore` needs."""
@@ -26,6 +27,19 @@ class Stepped(NamedTuple):
     terminated: np.ndarray
     ended: np.ndarray
     valid: np.ndarray
+
+
+@contextmanager
+def located(where: Callable[[int], str], copy: int) -> Iterator[None]:
+    """A ValueError inside says in which copy it was, too, and an exception of the user's functions becomes one."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error}, in {where(copy)}") from error
+    except Exception as error:
+        raise ValueError(
+            f"task: its features or rewards failed in {where(copy)}: {type(error).__name__}: {error}"
+        ) from error
 
 
 class VectorCopies:
@@ -77,9 +91,10 @@ class VectorCopies:
                     raise ValueError(
                         f"task: {opened.facts.environment} begins anew in the same step and has no final_obs in info"
                     )
-                following[m] = opened.row(final)
-                if valid[m]:
-                    reward[m] = opened.paid(earned[i], before[i], actions[m], final)
+                with located(self._where, m):
+                    following[m] = opened.row(final)
+                    if valid[m]:
+                        reward[m] = opened.paid(earned[i], before[i], actions[m], final)
             done = (over | truncated) & valid[own]
             terminated[own], ended[own] = over & valid[own], done
             if self.modes[run] == "none" and done.any():
@@ -88,13 +103,11 @@ class VectorCopies:
                 )
             self._show(run, observations)
             self.over[own] = done if self.modes[run] == "next" else False
-        opened.check(
-            reward,
-            following,
-            self.cap,
-            lambda m: f"copy {m % n} of run {m // n}, after {self.time} steps in all",
-        )
+        opened.check(reward, following, self.cap, self._where)
         return Stepped(reward, following, terminated, ended, valid)
+
+    def _where(self, m: int) -> str:
+        return f"copy {m % self.count} of run {m // self.count}, after {self.time} steps in all"
 
     def _show(self, run: int, observations: Any) -> None:
         shown = self.opened.split(observations, self.count)
@@ -106,6 +119,9 @@ class VectorCopies:
         """Whatever fails in it, also a copy in another process that has died, with the place."""
         try:
             return function()
+        except KeyboardInterrupt:
+            self.failed = True  # its processes were interrupted, too, and may not answer any more
+            raise
         except Exception as error:
             self.failed = True
             raise ValueError(

@@ -26,7 +26,7 @@ from lexicone.learning._learner import (
 )
 from lexicone.learning._networks import IMPOSSIBLE, Critics, Network, log_policy
 from lexicone.learning._problem import Problem
-from lexicone.learning._returns import advantages, make_goal, normalized
+from lexicone.learning._returns import advantages, critic_units, make_goal, normalized
 from lexicone.learning._settings import by_task, check_settings, number
 from lexicone.learning.algos._estimates import (
     Estimate,
@@ -104,8 +104,8 @@ class ActorCritic:
     """Weight of the mean of ``ln π(a|s)`` over actions, which falls to 0 halfway between the end of the exploration and
     that of the training. Entropy lets go of actions that have become rare; this does not, so that what is above a
     threshold can still be spent."""
-    learning_rate: float = number(by_task(1e-2, 3e-4))
-    """Of the policy, falling to 0 with the square of the training that is left."""
+    learning_rate: float = number(by_task(1e-2, 5e-4))
+    """Of the policy, falling to 0 with the square of the training that is left; in environments in a straight line."""
     critic_rate: float = number(1e-2)
     batch: int = 64
     """Episodes per update."""
@@ -117,20 +117,23 @@ class ActorCritic:
     """Those of the critics; the policy's by default."""
     activation: Activation = "tanh"
     """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
-    tail: float = number(0.1, 0, 1)
+    tail: float = number(by_task(0.1, 0.2), 0, 1)
     """What is learned is a mean of the policy's parameters after all steps, the t-th weighing about t^(1/tail−1): with
-    0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean."""
+    0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean. In environments
+    the t-th update counts."""
     optimizer: Optimizer = "adam"
     method: DirectionMethod = "exact"
     confidence: float = number(0.98, 0, 1)
-    """For ``criterion="episode"``: the share of episodes that shall meet their threshold."""
+    """For ``criterion="episode"``: the share of episodes that shall meet their threshold. (With ``"chance"`` each
+    threshold of the order says its own.)"""
     allowance: float = number(0.3, 0, 1)
     """The part of that share that is not asked for at first; like entropy it falls to 0. While a learner explores it
     misses thresholds by chance, and would otherwise settle on the safest ways before later objectives have a say."""
     smoothing: float = number(0.3, 0, 1, below=True)
     """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
-    buffer: float = number(0.5)
-    """With the expected criterion a threshold binds up to so many standard errors above it."""
+    buffer: float = number(by_task(0.5, 1.0))
+    """With the expected criterion a threshold binds up to so many standard errors above it; by the rule ``"flow"`` in
+    environments it counts as raised by as many."""
     correction: float = number(0.05)
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
     Without it they settle where noise lifts enough of the estimates over the threshold."""
@@ -146,7 +149,7 @@ class ActorCritic:
     """Of the rule ``"lagrangian"``: how fast multipliers follow what is missing."""
     copies: int = 16
     """From here on for environments: how many run side by side."""
-    length: int = 128
+    length: int = 64
     """Steps of each between two updates."""
     minibatches: int = 8
     """Parts of a segment, each a step."""
@@ -199,10 +202,10 @@ class ActorCritic:
     def active_constraints(self) -> bool:
         """Whether a threshold with room to spare lets go.
 
-        In expectation what is above a threshold may be spent. With whole episodes nothing is above: utilities end at
-        the threshold.
+        In expectation what is above a threshold may be spent, and so may a chance. With whole episodes nothing is
+        above: utilities end at the threshold.
         """
-        return self.criterion == "expected"
+        return self.criterion != "episode"
 
     def init(self, problem: Problem, key: Any) -> ActorCriticState:
         """A run before its first update."""
@@ -262,9 +265,10 @@ class ActorCritic:
     ) -> tuple[ActorCriticState, Batch]:
         """Sum up what a batch of episodes says; the state takes note of the estimates."""
         confidence = self.confidence * (1 - self.allowance * self.exploration(share))
-        goal = make_goal(episodes.reward, problem.thresholds, self.criterion, confidence)
+        chances = problem.chances
+        goal = make_goal(episodes.reward, problem.thresholds, self.criterion, confidence, chances)
         size = jnp.maximum(state.scale, jnp.max(jnp.abs(episodes.reward), axis=(0, 1)))
-        reward = goal.reward / jnp.where(size > 0, size, 1.0)[None, None]
+        reward = goal.reward / critic_units(self.criterion, size, chances)[None, None]
         table = jax.lax.stop_gradient(state.critics(problem.features))
         value = table[episodes.state]
         last = jnp.where(episodes.terminated[:, None], 0.0, table[episodes.last])

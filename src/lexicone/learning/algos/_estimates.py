@@ -62,7 +62,7 @@ class Estimate(NamedTuple):
     limits: Float[Array, " K-1"]
     """Where they should."""
     error: Float[Array, " K"]
-    """The standard error of the mean returns: with the expected criterion, of ``values``."""
+    """The standard error of the mean returns: with the expected criterion, of ``values``; by chance always of those."""
 
 
 def start_estimates(objectives: int, dtype: Any) -> RunningEstimates:
@@ -82,14 +82,15 @@ def update_estimates(
     total = kept * before.total + (1 - kept) * goal.values
     weight = kept * before.weight + (1 - kept)
     values = total / weight
-    error = _error(returns, kept)
+    by_chance = learner.criterion == "chance"
+    error = _error(jnp.sum(goal.reward, axis=0) if by_chance else returns, kept)
     limits, shift = goal.limits, before.shift
-    if learner.criterion == "expected":
+    if learner.criterion != "episode":
         noise = error[:-1]
         missing = jnp.where(noise > 0, limits - goal.values[:-1], 0.0)
         missing = jnp.clip(missing / jnp.where(noise > 0, noise, 1.0), -_MOST_ERRORS, _MOST_ERRORS)
         shift = jnp.clip(shift + learner.correction * missing, 0.0, _MOST_ERRORS)
-        limits = limits + shift * noise
+        limits = jnp.minimum(limits + shift * noise, goal.most)
     levels, held = find_stalled(learner, before.levels, goal, share)
     limits = jnp.where(held, jnp.minimum(values[:-1], limits), limits)
     return RunningEstimates(total, weight, shift, levels), Estimate(values, limits, error)
@@ -113,8 +114,8 @@ def find_stalled(
     rose = now > before.best + noise
     best = jnp.where(rose, now, before.best)
     when = jnp.where(rose, share, before.when)
-    expected = learner.criterion == "expected"
-    asked = goal.limits - noise if expected else learner.confidence  # without an allowance
+    by_episode = learner.criterion == "episode"
+    asked = learner.confidence if by_episode else goal.limits - noise  # without an allowance
     filled = weight > _KEPT  # before, one lucky batch could decide
     met = before.met | (filled & (value / weight >= asked))
     patience = jnp.minimum(_PATIENCE, 0.5 * (1 - learner.explore))

@@ -112,8 +112,10 @@ class Reinforce:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.discounted_values and self.criterion == "episode":
-            raise ValueError('discounted_values: with criterion="episode" F is a share of episodes')
+        if self.discounted_values and self.criterion != "expected":
+            raise ValueError(
+                f'discounted_values: with criterion="{self.criterion}" F is a share of episodes'
+            )
         if self.entropy and self.dropout and self.masks == "step":
             raise ValueError('entropy: needs dropout=0 or masks="state"')
 
@@ -233,7 +235,8 @@ class Reinforce:
 
         ``gradients`` takes the credit of every step to the K gradients of ``Σ_t ln π(a_t|s_t)·credit_t``.
         """
-        goal = make_goal(episodes.reward, problem.thresholds, self.criterion, self.confidence)
+        limits = (problem.thresholds, self.criterion, self.confidence, problem.chances)
+        goal = make_goal(episodes.reward, *limits)
         credit = discounted_sums(goal.reward, self.gamma)
         values = goal.values
         if self.discounted_values:

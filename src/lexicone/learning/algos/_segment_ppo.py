@@ -16,12 +16,12 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 
 from lexicone.directions._gradients import gram, pair_cosines, pull_back_all
-from lexicone.learning._distributions import draw, entropy, log_probability, most_probable
+from lexicone.learning._distributions import beyond, draw, entropy, log_probability, most_probable
 from lexicone.learning._networks import Layer, Network
 from lexicone.learning._normalise import Moments, no_moments, note, scale_of, standardise
 from lexicone.learning._overflow import BROKEN, largest_reward
 from lexicone.learning._random_bits import shuffled
-from lexicone.learning._returns import normalized
+from lexicone.learning._returns import critic_units, normalized
 from lexicone.learning._segments import (
     Lanes,
     Segment,
@@ -41,6 +41,8 @@ __all__ = ["Agent", "SegmentProblem", "SegmentState", "choose", "init", "learn"]
 
 _ADAM_EPS = 1e-5
 _STEPS_TO_ORTHOGONAL = 50
+_DEVIATION_RATE = 5.0  # times the policy's: deviations have to fall by orders of magnitude
+_BEYOND = 0.3  # what a mean out of its bounds costs, squared, against advantages of deviation 1
 _KL_ROOM = 1.5  # times the target: beyond that a policy takes no more steps on a segment
 
 
@@ -57,6 +59,8 @@ class SegmentProblem(NamedTuple):
     """What is learned; thresholds may be traced."""
 
     thresholds: Float[Array, " K-1"]
+    chances: Float[Array, " K-1"]
+    """For ``criterion="chance"``: see `Problem`."""
     sizes: SegmentSizes
 
 
@@ -74,6 +78,11 @@ class SegmentState(NamedTuple):
     """One run under way."""
 
     agent: Agent
+    """With which copies act."""
+    average: Agent
+    """Its running mean: what is learned."""
+    taken: Float[Array, ""]
+    """Updates so far."""
     critics: Network
     """A head for each objective."""
     optimizer: PyTree
@@ -134,8 +143,11 @@ def init(learner: Any, problem: SegmentProblem, key: Any) -> SegmentState:
     )
     log_std = jnp.full(len(actions.low), learner.first_log_std, dtype)
     optimizer = _optimizer(learner)
+    agent = Agent(policy, log_std, no_moments(inputs, dtype))
     return SegmentState(
-        Agent(policy, log_std, no_moments(inputs, dtype)),
+        agent,
+        agent,
+        jnp.zeros((), dtype),
         critics,
         optimizer.init(cast(Any, (policy, log_std))),
         optimizer.init(cast(Any, critics)),
@@ -168,7 +180,9 @@ def learn(
     lanes, summary = follow(state.lanes, segment, learner.gamma)
     standing = take_stock(state.standing, segment, summary, thresholds, learner.copies)
     at_stake = note(state.at_stake, summary.discounted, valid)
-    reward = earn(learner.criterion, segment, summary, thresholds) / scale_of(at_stake)[None, None]
+    reward = earn(learner.criterion, segment, summary, thresholds, problem.chances)
+    unit = critic_units(learner.criterion, scale_of(at_stake), problem.chances)
+    reward = reward / unit[None, None]
     rows, later = (standardise(agent.seen, part) for part in (segment.seen, segment.following))
     flat = partial(jnp.reshape, shape=(-1, rows.shape[-1]))
     value, following = (state.critics(flat(part)).reshape(reward.shape) for part in (rows, later))
@@ -184,7 +198,7 @@ def learn(
 
     old, pull_back = jax.vjp(log_of_taken, (agent.policy, agent.log_std))
     products = gram(pull_back_all(pull_back, credit.T / jnp.maximum(jnp.sum(used), 1.0)))
-    verdict = judge(learner, standing, thresholds, share)
+    verdict = judge(learner, standing, thresholds, problem.chances, share)
     direction = weigh(learner, products, verdict, state.multipliers)
     mixed = credit @ direction.weights.astype(credit.dtype)
     size = jnp.sqrt(jnp.sum(mixed**2) / jnp.maximum(jnp.sum(used), 1.0))
@@ -206,9 +220,13 @@ def learn(
         BROKEN: _broken(segment, learner.max_steps),
         **moved,
     }
-    seen = note(agent.seen, segment.seen, valid)
+    seen = note(agent.seen, segment.seen, valid) if learner.normalise else agent.seen
+    new = 1 / (1 + learner.tail * state.taken)
+    average = jax.tree.map(lambda a, b: a + new * (b - a), state.average, state.agent)
     after = state._replace(
-        agent=state.agent._replace(seen=seen if learner.normalise else agent.seen),
+        agent=state.agent._replace(seen=seen),
+        average=average._replace(seen=seen),
+        taken=state.taken + 1,
         at_stake=at_stake,
         lanes=lanes,
         standing=standing,
@@ -255,6 +273,7 @@ def _epochs(
         clipped = jnp.clip(ratio, 1 - learner.clip, 1 + learner.clip)
         gain = jnp.minimum(ratio * some.credit, clipped * some.credit)
         spread = entropy(actions, output, acting[1])
+        gain = gain - _BEYOND * beyond(actions, output)
         count = jnp.maximum(jnp.sum(some.used), 1.0)
         kl = jnp.sum((ratio - 1 - change) * some.used) / count
         gain = jnp.sum((gain + weight * spread) * some.used) / count
@@ -269,8 +288,9 @@ def _epochs(
         acting, critics, kept, critic_kept, going = carry
         slope, (kl, spread) = jax.grad(aim, has_aux=True)(acting, some)
         going = going & (kl <= _KL_ROOM * learner.target_kl)
-        change, new = optimizer.update(slope, kept, acting)
+        change, new = cast(Any, optimizer.update(slope, kept, acting))
         rate = jnp.where(going, learner.learning_rate * left, 0.0)
+        change = (change[0], _DEVIATION_RATE * change[1])
         acting = jax.tree.map(lambda a, b: a - rate * b, acting, change)
         kept = jax.tree.map(partial(jnp.where, going), new, kept)
         slope = jax.grad(miss)(critics, some)
