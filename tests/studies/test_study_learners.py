@@ -297,7 +297,8 @@ def test_the_command_trains(tmp_path):
     command.run(Console(file=told, width=150))
     assert "Space Traders" in told.getvalue()
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"results.json", "table.md", "learners.png", "learners.svg"}
+    figures = {f"learners.{ending}" for ending in ("png", "svg", "pdf")}
+    assert names == {"results.json", "table.md", *figures}
     cell = json.loads((tmp_path / "results.json").read_text())["space-traders/penalty"]
     assert cell["settings"]["episodes"] == 2 * PPO().batch
     again = io.StringIO()

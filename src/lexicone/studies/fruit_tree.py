@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
@@ -28,7 +29,7 @@ from lexicone.studies.policy_gradient import BEST, Options, Part, train_part
 from lexicone.tasks import fruit_tree
 from lexicone.tasks._fruit_tree import fruits_of
 
-__all__ = ["DEPTH", "desired", "draw", "leaf_probability", "report", "run"]
+__all__ = ["DEPTH", "desired", "draw", "figure", "leaf_probability", "report", "run"]
 
 DEPTH = 5
 _DEGREES = (20, 10, 5, 0)
@@ -134,6 +135,11 @@ def report(results: dict[str, Any], console: Console) -> None:
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
+    """The paper's figure as files."""
+    return plots.save(figure(results), out / "leaf-probability")
+
+
+def figure(results: dict[str, Any]) -> Figure:
     """The paper's figure: the probability of the desired leaf over training."""
     panels = {
         title: {
@@ -146,10 +152,9 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
         for kind, title in (("literal", "literal: one episode per update"), ("batched", "batched"))
     }
     levels = {f"TLQ, ties within {t}": float(np.mean(s)) for t, s in results["tlq"].items()}
-    figure = plots.leaf_probabilities(
+    return plots.leaf_probabilities(
         panels, levels, f"Fruit tree, leaf {results['leaf']}, mean of seeds"
     )
-    return plots.save(figure, out / "leaf-probability")
 
 
 def _ends(probability: Any) -> str:

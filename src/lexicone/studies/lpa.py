@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import minimize
@@ -31,6 +32,7 @@ __all__ = [
     "Lpa",
     "ascend",
     "draw",
+    "figure",
     "objectives",
     "report",
     "run",
@@ -159,20 +161,23 @@ def report(results: dict[str, Any], console: Console) -> None:
 
 
 def draw(name: str, out: Path, delta: float | None = None) -> list[Path]:
-    """Draws one of `FIGURES` into the folder ``out`` as PNG and SVG; ``delta`` changes the figure's Δ."""
+    """Draws one of `FIGURES` into the folder ``out`` as PNG, SVG and PDF; ``delta`` changes the figure's Δ."""
+    return plots.save(figure(name, delta), out / name)
+
+
+def figure(name: str, delta: float | None = None) -> Figure:
+    """One of `FIGURES`."""
     figures = {
         "halfspace": lambda: plots.halfspace_fails(),
         "cone": lambda: plots.cone_keeps(*([] if delta is None else [delta])),
         "geometry": lambda: plots.cone_geometry(*([] if delta is None else [delta])),
     }
     if name in figures:
-        return plots.save(figures[name](), out / name)
+        return figures[name]()
     settings = ACTIVE if name.endswith("active") else PLAIN
     result = ascend(**settings | ({} if delta is None else {"delta": delta}))
     if name.startswith("values"):
-        figure = plots.values_over_steps(result.history, ORDER)
-    else:
-        gradients = jax.vmap(jax.jacobian(objectives))(jnp.asarray(result.path))
-        batched = jnp.vectorize(objectives, signature="(n)->(k)")
-        figure = plots.trajectory(batched, np.asarray(result.path), np.asarray(gradients), ORDER)
-    return plots.save(figure, out / name)
+        return plots.values_over_steps(result.history, ORDER)
+    gradients = jax.vmap(jax.jacobian(objectives))(jnp.asarray(result.path))
+    batched = jnp.vectorize(objectives, signature="(n)->(k)")
+    return plots.trajectory(batched, np.asarray(result.path), np.asarray(gradients), ORDER)

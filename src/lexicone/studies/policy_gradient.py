@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from scipy import stats
@@ -19,13 +20,24 @@ from lexicone import plots
 from lexicone._base.checks import check_range
 from lexicone._base.text import vector_text
 from lexicone.exact._solve import solve
+from lexicone.learning._result import uninterrupted
 from lexicone.learning._result_model import Trained
 from lexicone.learning._train import train
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
-__all__ = ["BEST", "Experiment", "Options", "Part", "draw", "report", "run", "train_part"]
+__all__ = [
+    "BEST",
+    "Experiment",
+    "Options",
+    "Part",
+    "draw",
+    "figures",
+    "report",
+    "run",
+    "train_part",
+]
 
 SUCCESS = 0.9
 """A seed is successful if that share of its evaluation episodes is: the paper's 90 %."""
@@ -106,7 +118,7 @@ def run(experiment: Experiment, options: Options, out: Path) -> dict[str, Any]:
 
 def train_part(part: Part, mdp: MDP, options: Options, out: Path) -> Trained:
     """One part, with its checkpoint in the folder: killed, it goes on from there with ``resume``."""
-    return train(
+    trained = train(
         mdp,
         part.order,
         part.learner,
@@ -117,7 +129,9 @@ def train_part(part: Part, mdp: MDP, options: Options, out: Path) -> Trained:
         progress=options.progress,
         checkpoint=out / f"{part.name}.safetensors",
         resume=options.resume,
+        overwrite=not options.resume,
     )
+    return uninterrupted(trained)
 
 
 def _judge(experiment: Experiment, part: Part, trained: Trained) -> dict[str, Any]:
@@ -179,8 +193,14 @@ def report(results: dict[str, Any], console: Console) -> None:
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
+    """The paper's figures as files."""
+    found = figures(results)
+    return [path for name, figure in found.items() for path in plots.save(figure, out / name)]
+
+
+def figures(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's figures: a successful seed of each part, and all seeds."""
-    written: list[Path] = []
+    found: dict[str, Figure] = {}
     curves = {}
     for name, part in results["parts"].items():
         episodes = np.array(part["curves"]["episodes"])
@@ -188,12 +208,10 @@ def draw(results: dict[str, Any], out: Path) -> list[Path]:
         curves[part["title"]] = (episodes, rates.pop("success"))
         seed = int(np.argmax(part["success"]))
         one = {label: rate[seed] for label, rate in rates.items()}
-        figure = plots.one_seed(
-            episodes, one, f"{results['experiment']}, {part['title']}: seed {seed}"
-        )
-        written += plots.save(figure, out / f"{name}-one-seed")
-    figure = plots.over_seeds(curves, "successful episodes", results["title"])
-    return written + plots.save(figure, out / "all-seeds")
+        title = f"{results['experiment']}, {part['title']}: seed {seed}"
+        found[f"{name}-one-seed"] = plots.one_seed(episodes, one, title)
+    found["all-seeds"] = plots.over_seeds(curves, "successful episodes", results["title"])
+    return found
 
 
 def _means_text(values: Any) -> str:

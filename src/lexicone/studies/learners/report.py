@@ -11,9 +11,9 @@ from rich.table import Table
 from lexicone import plots
 from lexicone.studies.learners.judge import GAP, REACHED, rate_interval
 
-__all__ = ["as_markdown", "draw", "report"]
+__all__ = ["COLUMNS", "as_markdown", "draw", "explanation", "figures", "report", "row"]
 
-_COLUMNS = ("task", "criterion", "learner", "success", "95 % interval", "gap", "steps", "seconds")
+COLUMNS = ("task", "criterion", "learner", "success", "95 % interval", "gap", "steps", "seconds")
 _SHORT = ("task", "learner", "success", "95 %", "gap", "steps")
 _PAPER, _OURS = "reinforce", "ppo"
 _LABELS = {
@@ -34,23 +34,23 @@ def report(results: dict[str, Any], console: Console) -> None:
         table.add_column(column, justify="left" if column in _SHORT[:2] else "right", no_wrap=True)
     before = None
     for cell in results.values():
-        row = dict(zip(_COLUMNS, _row(cell), strict=True))
+        named = dict(zip(COLUMNS, row(cell), strict=True))
         first = cell["task"] if before != cell["task"] else ""
-        interval = row["95 % interval"].replace(" to ", "–").replace("%–", "–")
+        interval = named["95 % interval"].replace(" to ", "–").replace("%–", "–")
         gap = _number(cell["gap_median"])
         steps = f"{cell['steps'] / 1000:,.0f}k"
-        table.add_row(first, row["learner"], row["success"], interval, gap, steps)
+        table.add_row(first, named["learner"], named["success"], interval, gap, steps)
         before = cell["task"]
     console.print(table)
-    console.print(_explanation(results, "median of seeds"), highlight=False)
+    console.print(explanation(results, "median of seeds"), highlight=False)
 
 
 def as_markdown(results: dict[str, Any]) -> str:
     """The same as a page, and every goal of the tasks that have several."""
-    explanation = f"{_explanation(results, 'mean of seeds (median)')} Seconds: all seeds, compilation included."
-    lines = ["# Learners and tasks", "", explanation, ""]
-    lines += ["| " + " | ".join(_COLUMNS) + " |", "|" + "---|" * len(_COLUMNS)]
-    lines += ["| " + " | ".join(_row(cell)) + " |" for cell in results.values()]
+    page = f"{explanation(results, 'mean of seeds (median)')} Seconds: all seeds, compilation included."
+    lines = ["# Learners and tasks", "", page, ""]
+    lines += ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
+    lines += ["| " + " | ".join(row(cell)) + " |" for cell in results.values()]
     several = [cell for cell in results.values() if len(cell["goals"]) > 1]
     if several:
         lines += ["", "Successful seeds, goal by goal:", ""]
@@ -60,7 +60,8 @@ def as_markdown(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(cell: dict[str, Any]) -> list[str]:
+def row(cell: dict[str, Any]) -> list[str]:
+    """A cell as `COLUMNS` show it."""
     low, high = cell["interval"]
     won, runs = sum(g["won"] for g in cell["goals"]), cell["seeds"] * len(cell["goals"])
     return [
@@ -75,7 +76,8 @@ def _row(cell: dict[str, Any]) -> list[str]:
     ]
 
 
-def _explanation(results: dict[str, Any], gap: str) -> str:
+def explanation(results: dict[str, Any], gap: str) -> str:
+    """What the columns mean; ``gap`` says which gap is shown."""
     study = next(iter(results.values()))["settings"]["study"]
     return (
         f"A seed succeeds, criterion episode: at least {REACHED:.0%} of {study['evaluation']:,} sampled episodes meet "
@@ -92,13 +94,22 @@ def _number(value: float | str) -> str:
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
+    """The figures for which there are results, as files."""
+    found = figures(results)
+    return [path for name, figure in found.items() for path in plots.save(figure, out / name)]
+
+
+def figures(results: dict[str, Any]) -> dict[str, Any]:
     """The figures for which there are results."""
-    figures = {"learners": _heat(results)}
-    if curves := _curves(results):
-        figures["learners-training"] = plots.over_training(curves)
+    found: dict[str, Any] = {"learners": _heat(results)}
+    if curves := _curves(results, (_PAPER, _OURS)):
+        found["learners-training"] = plots.over_training(curves)
+    learners = tuple(dict.fromkeys(cell["learner"] for cell in results.values() if "curve" in cell))
+    if set(learners) - {_PAPER, _OURS}:
+        found["learners-training-all"] = plots.over_training(_curves(results, learners))
     if any(cell["task"] == "delta" for cell in results.values()):
-        figures["learners-delta"] = _delta(results)
-    return [path for name, figure in figures.items() for path in plots.save(figure, out / name)]
+        found["learners-delta"] = _delta(results)
+    return found
 
 
 def _heat(results: dict[str, Any]) -> Any:
@@ -113,28 +124,36 @@ def _heat(results: dict[str, Any]) -> Any:
         rate[i, j] = cell["rate"]
         words[i][j] = f"{100 * cell['rate']:.3g}%\n{low:.0%} to {high:.0%}"
         heads[j] = cell["title"].replace(", ", "\n") + f"\n{cell['criterion']}"
-    names = [_LABELS[name] for name in learners]
+    names = [_named(name) for name in learners]
     seeds = sorted({cell["seeds"] for cell in results.values()})
     title = f"successful seeds of {' or '.join(map(str, seeds))}, and 95 % intervals"
     return plots.heat_table(names, heads, rate, words, title)
 
 
-def _curves(results: dict[str, Any]) -> dict[str, Any]:
-    """The paper's learner against ours, for each task of which success over training was kept."""
+def _curves(results: dict[str, Any], learners: tuple[str, ...]) -> dict[str, Any]:
+    """These learners, for each task of which success over training was kept: two only where both are there."""
     panels: dict[str, Any] = {}
     for task in dict.fromkeys(cell["task"] for cell in results.values()):
-        pair = [results.get(f"{task}/{learner}", {}) for learner in (_PAPER, _OURS)]
-        if not all("curve" in cell for cell in pair):
+        cells = [results.get(f"{task}/{learner}", {}) for learner in learners]
+        kept = [cell for cell in cells if "curve" in cell]
+        if not kept or (len(learners) == 2 and len(kept) < 2):
             continue
-        panels[pair[0]["title"]] = {
-            f"{_LABELS[cell['learner']]}: {cell['goals'][0]['won']} of {cell['seeds']} seeds, "
-            f"{cell['steps']:,.0f} steps each": (
+        panels[kept[0]["title"]] = {
+            f"{_label(cell)}: {cell['goals'][0]['won']} of {cell['seeds']} seeds, {cell['steps']:,.0f} steps each": (
                 np.array(cell["curve"]["episodes"]),
                 np.array(cell["curve"]["share"]),
             )
-            for cell in pair
+            for cell in kept
         }
     return panels
+
+
+def _label(cell: dict[str, Any]) -> str:
+    return _named(cell["learner"])
+
+
+def _named(learner: str) -> str:
+    return _LABELS.get(learner, learner)
 
 
 def _delta(results: dict[str, Any]) -> Any:
@@ -145,7 +164,7 @@ def _delta(results: dict[str, Any]) -> Any:
             np.array([g["share"] for g in cell["goals"] if g["delta_deg"] == degree]) >= REACHED
             for degree in degrees
         ]
-        label = _LABELS[cell["learner"]]
+        label = _label(cell)
         curves[label] = (np.array(degrees), np.array([s.mean(axis=1) for s in success]))
         intervals[label] = np.array([rate_interval(s)[1:3] for s in success])
         title = f"{cell['title']}, {cell['seeds']} seeds each"

@@ -27,7 +27,7 @@ from lexicone.studies.tlq.tasks import claim_fruit_tree, claim_space_traders, cl
 from lexicone.studies.tlq.variants import claim_variants
 from lexicone.tasks._registry import make
 
-__all__ = ["CLAIMS", "Claim", "Tlq", "as_markdown", "check_claims", "report", "run"]
+__all__ = ["CLAIMS", "Claim", "Tlq", "as_markdown", "check_claims", "report", "row_of", "run"]
 
 
 class Claim(NamedTuple):
@@ -173,7 +173,7 @@ def report(results: dict[str, Any], console: Console) -> None:
         table.add_column("settings around it that do what was wanted; why", ratio=6)
         table.add_column("holds", no_wrap=True)
         for each in result["cells"]:
-            preset, setting, happened, values, optimum, swept, holds = _row(each)
+            preset, setting, happened, values, optimum, swept, holds = row_of(each)
             around = "; ".join(part for part in (swept, each["reason"]) if part)
             table.add_row(f"{preset}: {setting}", happened, f"{values}\n{optimum}", around, holds)
         console.print(table, highlight=False)
@@ -199,14 +199,15 @@ def as_markdown(results: dict[str, Any]) -> str:
             "|" + "---|" * 9,
         ]
         for each in result["cells"]:
-            row = _row(each)
+            row = row_of(each)
             row.insert(3, " → ".join(each["trajectory"]))
             lines.append("| " + " | ".join([*row, each["reason"]]) + " |")
         lines.append("")
     return "\n".join(lines)
 
 
-def _row(each: dict[str, Any]) -> list[str]:
+def row_of(each: dict[str, Any]) -> list[str]:
+    """A cell's preset, setting, what happened, value, optimum, what was tried around it, whether the claim holds."""
     digits = 4 if len(each["values"]) < 4 else 2
     return [
         each["preset"],

@@ -27,7 +27,7 @@ class _Drawing(NamedTuple):
 
 
 def draw(results: dict[str, Any], out: Path) -> list[Path]:
-    """Every figure whose claim is among the results, as PNG and SVG."""
+    """Every figure whose claim is among the results, as PNG, SVG and PDF."""
     return [
         path
         for name, (claim, make) in FIGURES.items()

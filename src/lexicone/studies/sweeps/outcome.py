@@ -1,0 +1,232 @@
+"""What a study found: how many seeds of each cell hold their thresholds, and who is better, by the order itself."""
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from lexicone.order import Order
+from lexicone.studies.sweeps.statistics import (
+    Interval,
+    better_share,
+    difference,
+    holm,
+    interquartile_mean,
+    ranks,
+    same_chance,
+    share,
+)
+
+__all__ = ["CellSummary", "Comparison", "StudyResult"]
+
+_SURE = 0.05  # p below which two learners are said to differ
+
+
+class CellSummary(NamedTuple):
+    """One learner on one task."""
+
+    task: str
+    learner: str
+    seeds: int
+    held: Interval
+    """The share of seeds for which all thresholds hold."""
+    last: Interval
+    """The interquartile mean of the last objective."""
+    values: np.ndarray
+    """The mean of all seeds, objective by objective."""
+    exact: np.ndarray | None
+    """The optimum, where it is known."""
+    steps: float
+    seconds: float
+
+
+class Comparison(NamedTuple):
+    """Two learners on one task, seed against seed, by the order."""
+
+    task: str
+    learner: str
+    other: str
+    better: Interval
+    """The probability that a seed of ``learner`` is better than one of ``other``."""
+    last: Interval
+    """By how much its last objective is larger, seeds compared in pairs."""
+    chance: float
+    """p of Mann and Whitney's test, corrected for all pairs on that task (Holm)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyResult:
+    """Cells with their seeds, and what follows from them."""
+
+    cells: list[dict[str, Any]]
+    """As they are stored: ``task``, ``learner``, ``values`` and ``held`` of each seed, and more."""
+    missing: int = 0
+    """Cells that are not done."""
+
+    def __repr__(self) -> str:
+        tail = f", {self.missing} missing" if self.missing else ""
+        return f"<study of {len(self.cells)} cells{tail}>\n{self.table()}"
+
+    @cached_property
+    def summaries(self) -> list[CellSummary]:
+        """One for each cell."""
+        return [_summary(cell) for cell in self.cells]
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every pair of learners on every task."""
+        found: list[Comparison] = []
+        for cells in self._by_task().values():
+            order = Order([float(t) for t in cells[0]["thresholds"]])
+            placed = ranks(order, [_outcomes(cell, order) for cell in cells])
+            pairs = list(itertools.combinations(range(len(cells)), 2))
+            chances = holm([same_chance(placed[i], placed[j]) for i, j in pairs])
+            for (i, j), chance in zip(pairs, chances, strict=True):
+                names = cells[i]["learner"], cells[j]["learner"]
+                better = better_share(placed[i], placed[j])
+                ours, theirs = (np.array(cells[k]["values"], float)[:, -1] for k in (i, j))
+                apart = difference(ours, theirs)
+                found.append(Comparison(cells[0]["task"], *names, better, apart, chance))
+        return found
+
+    def best(self, task: str | None = None) -> str:
+        """The learner whose seeds are best on a task, on average over pairs of seeds; of the first task by default."""
+        cells = self._by_task()
+        if task is None:
+            task = next(iter(cells))
+        if not isinstance(task, str) or task not in cells:
+            raise ValueError(f"task: there is no {task!r}; there are {', '.join(cells)}")
+        order = Order([float(t) for t in cells[task][0]["thresholds"]])
+        placed = ranks(order, [_outcomes(cell, order) for cell in cells[task]])
+        return cells[task][int(np.argmax([part.mean() for part in placed]))]["learner"]
+
+    def verdict(self) -> str:
+        """In words: who is best on each task, and whether that is sure."""
+        lines = []
+        for task, cells in self._by_task().items():
+            best = self.best(task)
+            held = next(s.held for s in self.summaries if (s.task, s.learner) == (task, best))
+            line = f"{task}: {best} holds all thresholds for {_percent(held)} of seeds"
+            worse, unsure = [], []
+            for pair in self.comparisons:
+                if pair.task == task and best in (pair.learner, pair.other):
+                    other = pair.other if pair.learner == best else pair.learner
+                    (worse if pair.chance < _SURE else unsure).append(other)
+            if worse:
+                line += f"; better than {', '.join(worse)} (p < {_SURE:g}, corrected for {len(cells)} learners)"
+            if unsure:
+                line += f"; no sure difference from {', '.join(unsure)}"
+            lines.append(line + ".")
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table as words, its heading first."""
+        head = ("task", "learner", "hold", "95 %", "last objective", "95 %", "optimum", "steps")
+        body = [
+            (
+                s.task,
+                s.learner,
+                f"{round(s.held.value * s.seeds)} of {s.seeds}",
+                f"{100 * s.held.low:.0f}–{s.held.high:.0%}",
+                f"{s.last.value:.4g}",
+                f"{s.last.low:.3g} to {s.last.high:.3g}",
+                "" if s.exact is None else f"{s.exact[-1]:.4g}",
+                f"{s.steps / 1000:,.0f}k",
+            )
+            for s in self.summaries
+        ]
+        return [head, *body]
+
+    def table(self) -> str:
+        """As aligned text."""
+        rows = self.rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+
+    def latex(self) -> str:
+        """As a ``tabular`` of LaTeX with booktabs' lines."""
+        head, *body = ([_escape(word) for word in row] for row in self.rows())
+        lines = [" & ".join(row) + r" \\" for row in body]
+        form = "ll" + "r" * (len(head) - 2)
+        return "\n".join(
+            [
+                rf"\begin{{tabular}}{{{form}}}",
+                r"\toprule",
+                " & ".join(head) + r" \\",
+                r"\midrule",
+                *lines,
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+        )
+
+    def figure(self) -> Figure:
+        """For each task: the share of seeds that hold all thresholds, and the last objective beside the optimum."""
+        from lexicone.plots._comparison import compare_seeds
+
+        return compare_seeds(
+            {
+                task: {
+                    cell["learner"]: (
+                        share(_all_held(cell)),
+                        np.array(cell["values"], float)[:, -1],
+                        None if "exact" not in cell else float(cell["exact"][-1]),
+                        cell["objectives"][-1],
+                    )
+                    for cell in cells
+                }
+                for task, cells in self._by_task().items()
+            }
+        )
+
+    def _by_task(self) -> dict[str, list[dict[str, Any]]]:
+        found: dict[str, list[dict[str, Any]]] = {}
+        for cell in self.cells:
+            found.setdefault(cell["task"], []).append(cell)
+        if not found:
+            raise ValueError("cells: the study has no results yet")
+        return found
+
+
+def _summary(cell: dict[str, Any]) -> CellSummary:
+    values = np.array(cell["values"], float)
+    return CellSummary(
+        cell["task"],
+        cell["learner"],
+        cell["seeds"],
+        share(_all_held(cell)),
+        interquartile_mean(values[:, -1]),
+        values.mean(axis=0),
+        np.array(cell["exact"], float) if "exact" in cell else None,
+        cell["steps"],
+        cell["seconds"],
+    )
+
+
+def _all_held(cell: dict[str, Any]) -> np.ndarray:
+    return np.all(np.array(cell["held"], bool).reshape(cell["seeds"], -1), axis=1)
+
+
+def _outcomes(cell: dict[str, Any], order: Order) -> np.ndarray:
+    """Each seed's values; where a threshold holds, up to the evaluation's error, it counts as met."""
+    values = np.array(cell["values"], float)
+    held = np.array(cell["held"], bool).reshape(cell["seeds"], -1)
+    limits = np.broadcast_to(np.array(order.thresholds), held.shape)
+    values[:, :-1] = np.where(held & np.isfinite(limits), limits, values[:, :-1])
+    return values
+
+
+def _percent(held: Interval) -> str:
+    return f"{held.value:.0%} ({held.low:.0%} to {held.high:.0%})"
+
+
+def _escape(word: str) -> str:
+    for mark in "&%$#_{}":
+        word = word.replace(mark, "\\" + mark)
+    return word
