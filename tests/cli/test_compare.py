@@ -13,6 +13,7 @@ from tyro.conf import OmitArgPrefixes
 
 from lexicone import __version__
 from lexicone.cli._compare import Augment, Compare
+from lexicone.cli._models import Solve
 from lexicone.criteria._compare import compare
 from lexicone.exact._solve import solve
 from lexicone.models._mdp import MDP
@@ -39,6 +40,29 @@ def test_the_papers_maze(tmp_path, capsys):
     assert "expected: (-3, -5.2); 20 % of episodes meet the thresholds" in out
     assert "expected: (-3, -5.2) episode: (-3, -8) deterministic: (-3, -8)" in out
     assert (tmp_path / "compare.png").stat().st_size > 10_000
+
+
+def test_chances_are_a_fourth_column(capsys):
+    out = run(Compare, [*EXTENDED, "--chances", "0.9"], capsys)
+    assert "┃ expected ┃ episode ┃ deterministic ┃ chance ┃" in out
+    assert "│ time │ -5.2 │ -8 │ -8 │ -7.6 │" in out
+    assert "│ P(tiles+goal ≥ -3) │ 0.2 │ 1 │ 1 │ 0.9 │" in out
+    too_many = ["road-trip", "--thresholds", "-10", "--max-states", "20", "--chances", "0.5"]
+    assert "chance: —; max_states: more than 20" in run(Compare, too_many, capsys)
+
+
+def test_solve_by_chance(tmp_path, capsys):
+    arguments = ["road-trip", "--thresholds", "at-most:10", "--chances", "0.95"]
+    out = run(Solve, [*arguments, "--out", str(tmp_path)], capsys)
+    assert "│ toll │ ≤ 10 in 95 % │ 9.3 │ 95 % │ met │" in out
+    assert (tmp_path / "policy.csv").read_text().startswith("state,state_name,action")
+    tyro.cli(OmitArgPrefixes[Solve], args=[*arguments, "--json"]).run(Console())
+    found = json.loads(capsys.readouterr().out)
+    assert found["key"] == pytest.approx([0.95, 5.2])
+    with pytest.raises(ValueError, match=r"^--criterion: chance needs --chances"):
+        run(Solve, ["road-trip", "--thresholds", "-10", "--criterion", "chance"], capsys)
+    with pytest.raises(ValueError, match=r"^--chances: one threshold takes one"):
+        run(Solve, [*arguments, "0.9"], capsys)
 
 
 def test_json(capsys):

@@ -16,7 +16,10 @@ CALLS = [
     *([name] for name in COMMANDS),
     *(["reproduce", name] for name in EXPERIMENTS),
 ]
-LEARNERS = {"train", "evaluate", "compare-learners", "exp1", "exp2", "ftn"}
+LEARNERS = {
+    *("train", "evaluate", "watch", "study", "compare-learners"),
+    *("exp1", "exp2", "ftn", "all"),
+}
 
 
 def is_64():
@@ -63,11 +66,14 @@ def test_all_commands_compute_with_64_bits_and_learners_as_jax_is_set(
         "pareto": ["maze"],
         "train": ["maze", "--thresholds", "1"],
         "evaluate": ["folder"],
+        "watch": ["folder"],
         "compare": ["maze", "--thresholds", "1"],
         "augment": ["maze", "--thresholds", "1"],
         "inspect": ["maze"],
         "maximize": ["benchmark", "--x0", "1", "1", "--thresholds", "0"],
         "figure": ["cone"],
+        "report": ["folder"],
+        "study": ["study.toml"],
     }.get(call[-1], [])
     with jax.enable_x64(own):
         assert run([*call, *required], capsys)[0] == 0

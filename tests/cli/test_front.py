@@ -6,6 +6,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes
 
 from lexicone.cli._front import Pareto
+from tests.helpers.commands import run
 
 EXTENDED = ["maze:extended", "--set", "objectives=path"]
 
@@ -18,11 +19,13 @@ def front(arguments, capsys):
 @pytest.mark.slow
 def test_a_table(tmp_path, capsys):
     arguments = [*EXTENDED, "--policies", "deterministic", "--out", str(tmp_path)]
-    out = front(arguments, capsys)
+    arguments += ["--format", "png", "pdf", "--width", "column"]
+    code, out, _ = run(["pareto", *arguments], capsys)
+    assert code == 0
     rows = [line.strip("│ ").split("│") for line in out.splitlines() if line.startswith("│")]
     assert [[float(cell) for cell in row] for row in rows] == [[-4, -4], [-3, -8], [1, -10]]
     assert "3 points, all of them (γ=1, deterministic policies)" in out
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["front.png", "front.svg"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["front.pdf", "front.png"]
 
 
 def test_json(capsys):

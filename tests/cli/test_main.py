@@ -118,7 +118,7 @@ def test_reproduce_and_figures(tmp_path, capsys):
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["starts"]["optimal"] == 2
     assert results["runs"]["plain"]["values"][0] == pytest.approx(-0.4495, abs=1e-4)
-    assert {p.suffix for p in tmp_path.iterdir()} == {".png", ".svg", ".json"}
+    assert {p.suffix for p in tmp_path.iterdir()} == {".png", ".svg", ".pdf", ".json"}
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
     again = tmp_path / "again"
     assert run(["figure", "cone", "--delta-deg", "30", "--out", str(again)], capsys)[0] == 0

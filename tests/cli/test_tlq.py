@@ -106,7 +106,7 @@ def test_reproduce(tmp_path, capsys):
     code, out, _ = run(arguments, capsys)
     assert code == 0
     assert "2. small maze, undiscounted threshold: holds in part" in out
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["results.json", "table.md"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["results.json", "run.json", "table.md"]
     before = (tmp_path / "results.json").stat().st_mtime_ns
     assert run(arguments, capsys)[0] == 0
     assert (tmp_path / "results.json").stat().st_mtime_ns == before  # nothing was computed again

@@ -13,8 +13,9 @@ import tyro
 from rich.console import Console
 
 from lexicone.cli import _train as cli_train
+from lexicone.cli._evaluate import Evaluate
 from lexicone.cli._experiments import ReproduceExp2, ReproduceFtn
-from lexicone.cli._train import Evaluate, Train, make_learner
+from lexicone.cli._train import Train, make_learner
 from lexicone.exact._solve import solve
 from lexicone.learning._saved import load
 from lexicone.learning.algos._reinforce import Reinforce
@@ -23,7 +24,7 @@ from lexicone.studies import exp1, exp2, fruit_tree as ftn, policy_gradient
 from lexicone.studies.policy_gradient import Options, Part, train_part
 from lexicone.tasks import fruit_tree, maze
 from lexicone.tasks._fruit_tree import fruits_of
-from tests.helpers.commands import modules_after
+from tests.helpers.commands import modules_after, run as command
 from tests.helpers.names import action_number
 
 SMALL = ["hidden=8", "dropout=0", "temperature=1", "batch=4", "max_steps=10"]
@@ -86,6 +87,9 @@ def test_evaluate_judges_again(folder, capsys):
     run(Evaluate, [str(folder), "--episodes", "50", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["evaluation_episodes"] == 50
+    for share, (low, high) in zip(found["success"], found["success_intervals"], strict=True):
+        assert 0 <= low < share + 1e-9 < high + 2e-9 <= 1 + 2e-9
+    assert found["held"] == [[bool(returns[0] >= 0.5)] for returns in found["returns"]]
     assert Order([0.5]).key(found["exact"]) == pytest.approx([0.5, 0])
     run(Evaluate, [str(folder / "training.safetensors"), "--greedy"])
     out = " ".join(capsys.readouterr().out.split())
@@ -93,6 +97,7 @@ def test_evaluate_judges_again(folder, capsys):
     assert "greedy actions" in out
     assert "(optimal)" in out
     assert "exact expected values within 10 steps" in out
+    assert "goal ≥ 0.5 on average holds on" in out
 
 
 @pytest.mark.slow
@@ -103,6 +108,34 @@ def test_resume_of_a_finished_training_changes_nothing(folder, monkeypatch):
     assert (folder / "training.safetensors").read_bytes() == before
     with pytest.raises(ValueError, match=r"is of another training: its \w+ is .*, not "):
         run(Train, [*TRAIN, "--out", str(folder), "--json", "--resume"])
+
+
+@pytest.mark.slow
+def test_another_training_is_not_replaced_and_logs_lie_beside(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli_train, "_draw", lambda *_: None)
+    call = [*TRAIN, "--settings", *SMALL, "--json", "--seed", "5"]
+    with pytest.raises(ValueError, match=r"^checkpoint: .* its key is .*--overwrite"):
+        run(Train, [*call, "--out", str(folder)])
+    path = tmp_path / "training.safetensors"
+    path.write_bytes((folder / "training.safetensors").read_bytes())
+    run(Train, [*call, "--out", str(tmp_path), "--overwrite", "--log", "csv"])
+    assert load(path).key == (0, 5)
+    assert (tmp_path / "log.csv").read_text().count("\n") == 1 + 2 * 2000
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["diagnosis"][0] == "On 100 fresh episodes of each seed:"
+
+
+def test_ctrl_c_says_what_is_kept(tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lexicone.learning._outer_loop._in_pieces", interrupted)
+    call = ["train", *TRAIN, "--settings", *SMALL, "--json", "--out", str(tmp_path)]
+    code, out, err = command(call, capsys)
+    assert (code, out) == (130, "")
+    said = "lexicone: interrupted after 0 of 2000 updates, which are saved; --resume goes on\n"
+    assert err == said
+    assert load(tmp_path).status == "interrupted"
 
 
 KILLED = """
@@ -237,7 +270,12 @@ def test_the_literal_learner_cannot_tell_deltas_apart_on_a_tree(tmp_path):
     ("settings", "options", "message"),
     [
         (("wings=2",), {}, r"^--settings: 'wings=2' is none of NAME=VALUE with delta="),
-        (("batch",), {}, r"^--settings: 'batch' is none of"),
+        (("batch",), {}, r"^--settings: 'batch' \(did you mean batch\?\) is none of NAME=VALUE"),
+        (
+            ("lerning_rate=1",),
+            {},
+            r"^--settings: 'lerning_rate=1' \(did you mean learning_rate\?\)",
+        ),
         (("batch=0",), {}, r"^batch: must be a whole number of at least 1"),
         ((), {"delta_deg": 90.0}, r"^--delta-deg: must be at least 0 and below 90"),
         (("delta=0.1",), {"delta_deg": 5.0}, r"^--delta-deg: delta is among"),

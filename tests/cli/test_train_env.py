@@ -9,7 +9,8 @@ from gymnasium.wrappers import TransformObservation
 from rich.console import Console
 
 from lexicone.cli import _train as cli_train
-from lexicone.cli._train import Evaluate, Train
+from lexicone.cli._evaluate import Evaluate
+from lexicone.cli._train import Train
 from lexicone.exact._solve import solve
 from lexicone.learning._environments import open_env, source_of
 from lexicone.learning._saved import load

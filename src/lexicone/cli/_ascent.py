@@ -15,7 +15,7 @@ from tyro.conf import Positional
 from lexicone._base.checks import check_range
 from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers
-from lexicone.cli._options import check_folder, radians
+from lexicone.cli._options import Drawn, check_folder, radians
 from lexicone.directions._find_direction import DirectionMethod
 
 __all__ = ["Figure", "Maximize", "ReproduceLpa"]
@@ -109,7 +109,7 @@ class Maximize:
 
 
 @dataclass(frozen=True)
-class ReproduceLpa:
+class ReproduceLpa(Drawn):
     """The optimisation benchmark for the Lexicographic Projection Algorithm.
 
     Examples:
@@ -136,12 +136,12 @@ class ReproduceLpa:
         with progress_bars(transient=False) as progress:
             for name in progress.track(lpa.FIGURES, description="figures"):
                 lpa.draw(name, self.out)
-        console.print(f"Figures (PNG, SVG) and results.json are in {self.out}/")
+        console.print(f"Figures and results.json are in {self.out}/")
 
 
 @dataclass(frozen=True)
-class Figure:
-    """Draw a figure of the paper as PNG and SVG.
+class Figure(Drawn):
+    """Draw a figure of the paper as PNG, SVG and PDF.
 
     values, trajectory: the LPA on the paper's benchmark, values over steps and path over level curves;
     values-active, trajectory-active: the same with active constraints; halfspace: why the half-space fails;

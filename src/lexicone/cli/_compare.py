@@ -12,28 +12,36 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import Threshold, build, check_folder, make_order
+from lexicone.cli._options import (
+    Drawn,
+    Threshold,
+    build,
+    check_folder,
+    make_order,
+    with_chances,
+)
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 
 if TYPE_CHECKING:
     from lexicone.criteria._compare import Row
 
-__all__ = ["Augment", "Compare"]
+__all__ = ["Augment", "Compare", "likeliest_episode"]
 
 
 @dataclass(frozen=True)
-class Compare:
+class Compare(Drawn):
     """The best policy under each meaning of a threshold, side by side.
 
     expected: thresholds hold for expected returns; a policy may choose at random. episode: they shall hold for every
     episode; the policy sees what is left of each budget. deterministic: expected returns, and no chance (small
-    tasks). Each with its expected returns and the exact probability that an episode meets the thresholds (≈ where there
-    are too many budgets for that: then episodes are sampled).
+    tasks). chance, with --chances: so many of all episodes shall meet a threshold. Each with its expected returns and
+    the exact probability that an episode meets the thresholds (≈ where there are too many budgets for that: then
+    episodes are sampled).
 
     Examples:
       lexicone compare maze:extended --set objectives=path --thresholds -3
-      lexicone compare road-trip --thresholds -10 --out runs/compare
+      lexicone compare road-trip --thresholds -10 --chances 0.9 --out runs/compare
       lexicone compare space-traders --thresholds 0.88 --json
     """
 
@@ -41,6 +49,9 @@ class Compare:
     """NAME, NAME:VARIANT, maze:FILE.txt (a drawing), road_trip:FILE.csv, or a model saved as FILE.npz."""
     thresholds: tuple[Threshold, ...]
     """K−1 thresholds, most important first; inf means: maximise."""
+    chances: tuple[float, ...] = ()
+    """For a fourth column: the share of episodes that shall meet each threshold, one for all or one for each; nan for
+    one that holds for the mean."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE."""
     objectives: tuple[str, ...] = ()
@@ -57,12 +68,13 @@ class Compare:
     """Print JSON instead of a table."""
 
     def run(self, console: Console) -> None:
-        """Solves three times, prints and draws."""
+        """Solves three times, or four, prints and draws."""
         from lexicone.criteria._compare import compare
 
         check_folder(self.out)
         mdp = build(self.task, self.set, self.objectives)
         order = make_order(mdp, self.thresholds, self.task).at_gamma(self.gamma)
+        order = with_chances(order, self.chances)
         coming = compare(
             mdp, order, gamma=self.gamma, max_states=self.max_states, seconds=self.seconds
         )
@@ -143,14 +155,14 @@ class Augment:
             f"probability {lifted.chances.overall:.4g}",
             highlight=False,
         )
-        for line in _episode(lifted):
+        for line in likeliest_episode(lifted):
             console.print(line, highlight=False, markup=False)
         if self.save is not None:
             found.mdp.save(self.save)
             console.print(str(self.save), highlight=False)
 
 
-def _episode(lifted: Any, longest: int = 100) -> list[str]:
+def likeliest_episode(lifted: Any, longest: int = 100) -> list[str]:
     """The likeliest episode, a line for each step."""
     model = lifted.augmented.tracked
     labels = model.action_names or tuple(f"action {a}" for a in range(model.num_actions))

@@ -8,13 +8,13 @@ from typing import Any
 from rich.console import Console
 
 from lexicone._base.checks import check_range
-from lexicone.cli._options import check_folder
+from lexicone.cli._options import Drawn, check_folder
 
 __all__ = ["ReproduceExp1", "ReproduceExp2", "ReproduceFtn"]
 
 
 @dataclass(frozen=True)
-class _Reproduce:
+class _Reproduce(Drawn):
     """What the paper's three experiments share."""
 
     seeds: int = 10
@@ -111,4 +111,4 @@ def _finish(module: Any, results: dict[str, Any], out: Path, console: Console) -
     module.report(results, console)
     with console.status("drawing …"):
         module.draw(results, out)
-    console.print(f"results.json, figures (PNG, SVG) and trained policies are in {out}/")
+    console.print(f"results.json, figures and trained policies are in {out}/")

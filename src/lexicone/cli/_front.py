@@ -14,14 +14,14 @@ from tyro.conf import Positional
 
 from lexicone._base.console import make_console
 from lexicone._base.text import plain_numbers
-from lexicone.cli._options import build, check_folder, signs_of
+from lexicone.cli._options import Drawn, build, check_folder, signs_of
 
 __all__ = ["Pareto"]
 
 
 @dataclass(frozen=True)
-class Pareto:
-    """The Pareto front of a task with two or three objectives, as a table and as PNG and SVG.
+class Pareto(Drawn):
+    """The Pareto front of a task with two or three objectives, as a table and as PNG, SVG and PDF.
 
     Examples:
       lexicone pareto deep-sea-treasure --out figures
@@ -45,7 +45,7 @@ class Pareto:
     time_limit: float = math.inf
     """In seconds; then the points found so far are printed, marked as such."""
     out: Path | None = None
-    """The folder to write the front to, as PNG and SVG."""
+    """The folder to write the front to, as PNG, SVG and PDF."""
     json: bool = False
     """Print JSON instead of a table."""
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from rich.console import Console
 
 from lexicone._base.files import write_text
-from lexicone.cli._options import check_folder
+from lexicone.cli._options import Drawn, check_folder
 
 __all__ = ["CompareLearners"]
 
 
 @dataclass(frozen=True)
-class CompareLearners:
+class CompareLearners(Drawn):
     """Which learner succeeds on which task, on how many seeds: the paper's, ours, and baselines.
 
     Tasks: exp1, exp1-expected, exp1-low, exp1-low-expected, exp2, exp2-expected, space-traders, treasure, fruit-tree,
@@ -67,4 +67,4 @@ class CompareLearners:
         write_text(self.out / "table.md", learners_report.as_markdown(results))
         with console.status("drawing …"):
             learners_report.draw(results, self.out)
-        console.print(f"results.json, table.md and figures (PNG, SVG) are in {self.out}/")
+        console.print(f"results.json, table.md and figures are in {self.out}/")

@@ -5,6 +5,7 @@ import inspect
 import operator
 import os
 import sys
+import time
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -21,21 +22,30 @@ from lexicone._base.console import make_console, write_any_text
 from lexicone._base.files import release_folders
 from lexicone.cli._ascent import Figure, Maximize, ReproduceLpa
 from lexicone.cli._compare import Augment, Compare
+from lexicone.cli._compile_cache import keep_programs
+from lexicone.cli._evaluate import Evaluate
 from lexicone.cli._experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
+from lexicone.cli._explore import Explore
 from lexicone.cli._front import Pareto
 from lexicone.cli._learners import CompareLearners
 from lexicone.cli._models import Show, Solve, Tasks
+from lexicone.cli._options import Drawn, as_width
+from lexicone.cli._report import Report, record
+from lexicone.cli._reproduce_all import ReproduceAll
+from lexicone.cli._study import RunStudy
 from lexicone.cli._tlq import Inspect, ReproduceTlq
-from lexicone.cli._train import Evaluate, Train
+from lexicone.cli._train import Train
 from lexicone.cli._verify import Verify
+from lexicone.cli._watch import Watch
 
 __all__ = ["COMMANDS", "EXPERIMENTS", "main"]
 
 _DESCRIPTION = """\
 Decisions with ordered objectives: safety first, as far as good enough; then the next.
 
-Commands compute with 64 bits. Learners (train, evaluate, compare-learners, reproduce exp1, exp2 and ftn) keep to what \
-JAX is set to: 32 bits, or 64 with JAX_ENABLE_X64=1 in the environment.
+Commands compute with 64 bits. Learners (train, evaluate, watch, study, compare-learners, reproduce exp1, exp2 and \
+ftn, also in all) keep to what JAX is set to: 32 bits, or 64 with JAX_ENABLE_X64=1 in the environment. What is \
+compiled is kept for the next time; LEXICONE_CACHE=off switches that off.
 """
 
 
@@ -59,6 +69,7 @@ EXPERIMENTS: dict[str, type] = {
     "exp1": ReproduceExp1,
     "exp2": ReproduceExp2,
     "ftn": ReproduceFtn,
+    "all": ReproduceAll,
 }
 """The subcommands of ``lexicone reproduce``."""
 _Experiment: Any = _one_of(EXPERIMENTS)
@@ -72,6 +83,7 @@ class Reproduce:
       lexicone reproduce lpa
       lexicone reproduce tlq --claims 1 5
       lexicone reproduce exp1 --seeds 30 --resume
+      lexicone reproduce all
     """
 
     experiment: _Experiment  # type: ignore[valid-type]
@@ -85,11 +97,14 @@ class Reproduce:
 COMMANDS: dict[str, type] = {
     "tasks": Tasks,
     "show": Show,
+    "explore": Explore,
     "solve": Solve,
     "verify": Verify,
     "pareto": Pareto,
     "train": Train,
     "evaluate": Evaluate,
+    "watch": Watch,
+    "study": RunStudy,
     "compare-learners": CompareLearners,
     "compare": Compare,
     "augment": Augment,
@@ -97,9 +112,14 @@ COMMANDS: dict[str, type] = {
     "maximize": Maximize,
     "reproduce": Reproduce,
     "figure": Figure,
+    "report": Report,
 }
 """The subcommands of ``lexicone``."""
-_LEARNERS = (Train, Evaluate, CompareLearners, ReproduceExp1, ReproduceExp2, ReproduceFtn)
+_LEARNERS = (
+    *(Train, Evaluate, Watch, RunStudy, CompareLearners),
+    *(ReproduceExp1, ReproduceExp2, ReproduceFtn, ReproduceAll),
+)
+_RECORDED = (Solve, Train, RunStudy, CompareLearners, *EXPERIMENTS.values())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -125,8 +145,13 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.showwarning = _say
     try:
         _check_seed(command)
-        with _precision_for(command):
+        keep_programs()
+        begin = time.perf_counter()
+        with _precision_for(command), _figures_of(command):
             command.run(make_console())
+        inner = getattr(command, "experiment", command)
+        if isinstance(inner, _RECORDED):
+            record(inner, arguments, time.perf_counter() - begin)
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
         raise
     except (ValueError, OSError, ImportError) as error:
@@ -170,7 +195,7 @@ def _check_command(given: str, known: dict[str, type]) -> None:
     """Exit code 2 for a word that is no command, with the ones that it may have been meant to be."""
     if given.startswith("-") or given in known:
         return
-    near = get_close_matches(given.lower(), known, 2, 0.5)
+    near = get_close_matches(given.lower(), known, 2, 0.55)
     meant = f"; did you mean {' or '.join(near)}?" if near else "."
     _say(f"there is no command {given!r}{meant} There are {', '.join(known)}")
     sys.exit(2)
@@ -187,13 +212,27 @@ def _say(message: Warning | str, *_: Any) -> None:
     print(f"lexicone: {' '.join(str(message).split())}", file=sys.stderr)
 
 
+def _figures_of(command: Any) -> AbstractContextManager[Any]:
+    """How figures are written; matplotlib takes time, so only commands that draw ask for it."""
+    inner = getattr(command, "experiment", command)
+    if not isinstance(inner, Drawn) or (inner.format, inner.width) == (Drawn.format, Drawn.width):
+        return nullcontext()
+    if not inner.format:
+        raise ValueError("--format: expected at least one of png, svg, pdf")
+    width = as_width(inner.width)
+    from lexicone.plots._style import figure_defaults
+
+    return figure_defaults(inner.format, width)
+
+
 def _precision_for(command: Any) -> AbstractContextManager[Any]:
     """64 bits for all commands but those of learners, which keep to JAX's own setting, by default 32 bits.
 
     Learners gain nothing from more, and a saved training can only go on with the precision that it began with. JAX
     itself is imported later, and by few commands: until then its setting is a variable of the environment.
     """
-    if isinstance(getattr(command, "experiment", command), _LEARNERS):
+    inner = getattr(command, "experiment", command)
+    if isinstance(inner, _LEARNERS) or (isinstance(inner, Report) and inner.learns):
         return nullcontext()
     if "jax" in sys.modules:
         import jax

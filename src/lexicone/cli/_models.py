@@ -13,13 +13,21 @@ from rich.text import Text
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import Threshold, build, check_folder, make_order
+from lexicone.cli._options import (
+    Drawn,
+    Threshold,
+    build,
+    check_folder,
+    make_order,
+    with_chances,
+)
 from lexicone.models._mdp import MDP, decision_states
 
-__all__ = ["SOLUTION_FILE", "Show", "Solve", "Tasks"]
+__all__ = ["SOLUTION_FILE", "Show", "Solve", "Tasks", "print_values"]
 
-SOLUTION_FILE = "solution.safetensors"
-"""What `lexicone solve --out` calls the solution."""
+SOLUTION_FILE, _MODEL_FILE = "solution.safetensors", "model.npz"
+"""What `lexicone solve --out` calls the solution, and its model."""
+_MOST_SAVED = 5_000_000  # successors of a model that is saved beside its solution
 
 _MAX_SEARCHED_STATES = 60  # up to which a policy without a coin is searched, to explain the coin
 _SEARCH_SECONDS = 10.0  # for that search
@@ -40,10 +48,13 @@ class Tasks:
     def run(self, console: Console) -> None:
         """Builds each task once and prints a table."""
         from lexicone.cli._task_text import describe, size_and_thresholds
+        from lexicone.cli._worlds import describe_world, list_worlds
         from lexicone.tasks import TASKS, find
+        from lexicone.tasks._worlds import is_world
 
         if self.name:
-            console.print(describe(find(self.name)), highlight=False, markup=False)
+            text = describe_world(self.name) if is_world(self.name) else describe(find(self.name))
+            console.print(text, highlight=False, markup=False)
             return
         table = Table()
         table.add_column("task", no_wrap=True)
@@ -55,6 +66,7 @@ class Tasks:
         console.print(table)
         for task in TASKS.values():
             console.print(f"{task.name}: {task.description}", highlight=False)
+        list_worlds(console)
         console.print(
             "Objectives of the default task, most important first, and thresholds to try. "
             "lexicone tasks NAME tells more about one, with its options for --set.",
@@ -63,8 +75,8 @@ class Tasks:
 
 
 @dataclass(frozen=True)
-class Show:
-    """Draw a task, on the terminal and as PNG and SVG.
+class Show(Drawn):
+    """Draw a task, on the terminal and as PNG, SVG and PDF.
 
     Examples:
       lexicone show maze:extended --set objectives=path
@@ -79,7 +91,7 @@ class Show:
     objectives: tuple[str, ...] = ()
     """The task's objectives in this sequence, by name or number from 1; those not listed are left out."""
     out: Path | None = None
-    """The folder to write PNG and SVG to."""
+    """The folder to write PNG, SVG and PDF to."""
 
     def run(self, console: Console) -> None:
         """Prints the model's size, objectives and map."""
@@ -98,13 +110,14 @@ class Show:
 
 
 @dataclass(frozen=True)
-class Solve:
+class Solve(Drawn):
     """The exact lexicographic optimum of a task: values, thresholds met or missed, and the best policy.
 
     Examples:
       lexicone solve maze:extended --set objectives=path --thresholds -3
       lexicone solve space-traders --thresholds 0.88 --policies deterministic
       lexicone solve grid:100 --thresholds -1 -1 --gamma 0.99 --json
+      lexicone solve road-trip --thresholds at-most:10 --chances 0.95
       lexicone solve robot.prism --const N=5 --objectives 'Pmax=? [F "done"]' 'Rmin=? [F "done"]' --thresholds 0.9
     """
 
@@ -124,12 +137,18 @@ class Solve:
     """Constants of a PRISM or JANI file, as NAME=VALUE."""
     gamma: float = 1.0
     """Discount factor, 0 to 1."""
+    criterion: Literal["expected", "episode", "chance"] | None = None
+    """What thresholds hold for: expected returns, each episode, or a share of episodes; chance with --chances, else
+    expected. The policy of the last two sees what is left of each budget."""
+    chances: tuple[float, ...] = ()
+    """The share of episodes that shall meet each threshold, one for all or one for each; nan for one that holds for
+    the mean."""
     policies: Literal["stochastic", "deterministic"] = "stochastic"
     """Whether policies may choose at random; deterministic ones only for small models."""
     method: Literal["auto", "lp", "columns"] = "auto"
     """The linear program as a whole, or column generation for large models."""
     out: Path | None = None
-    """The folder to write the solution to, for `lexicone verify`, and the policy as PNG and SVG."""
+    """The folder to write the solution to, for `lexicone verify`, and the policy as PNG, SVG and PDF."""
     json: bool = False
     """Print JSON instead of a table."""
 
@@ -137,10 +156,31 @@ class Solve:
         """Solves, prints and draws."""
         from lexicone.exact._solve import solve
         from lexicone.plots._text import sketch
+        from lexicone.tasks._worlds import is_world
 
+        if is_world(self.task):
+            from lexicone.cli._worlds import solve_world
+
+            solve_world(self.task, self.thresholds, self.json, console)
+            return
         check_folder(self.out)
         mdp = build(self.task, self.set, self.objectives, constants=self.const, gamma=self.gamma)
         order = make_order(mdp, self.thresholds, self.task, self.objectives)
+        order = with_chances(order, self.chances)
+        criterion = self.criterion or ("chance" if self.chances else "expected")
+        if criterion == "chance" and not self.chances:
+            raise ValueError(
+                "--criterion: chance needs --chances, the share of episodes that shall meet a threshold"
+            )
+        if criterion != "expected":
+            from lexicone.cli._solve_criteria import solve_with_budgets
+
+            if (self.policies, self.method) != ("stochastic", "auto"):
+                raise ValueError("--policies, --method: are for the expected criterion")
+            solve_with_budgets(
+                mdp, order, criterion, self.gamma, self.out, as_json=self.json, console=console
+            )
+            return
         options: dict[str, Any] = {"policies": self.policies, "method": self.method}
         if self.json:
             solution = solve(mdp, order, gamma=self.gamma, **options)
@@ -154,7 +194,7 @@ class Solve:
                 status.update(Text(f"solving … {line}"))
 
             solution = solve(mdp, order, gamma=self.gamma, progress=progress, **options)
-        _print_values(solution, console)
+        print_values(solution, console)
         how = f"γ={self.gamma:g}, {self.policies} policies, {solution.method}"
         reason = "" if solution.status == "optimal" else f": {solution.message}"
         console.print(
@@ -174,17 +214,26 @@ class Solve:
 
 
 def _save_solution(mdp: MDP, solution: Any, out: Path) -> list[Path]:
-    """The solution, its policy as a table, and for a file of a model checker as a scheduler of that file's states."""
+    """The solution, its policy as a table, its model unless that is very large, and a scheduler.
+
+    The latter for a file of a model checker, with the states of that file.
+    """
     solution.save(out / SOLUTION_FILE)
-    mdp.write_policy(out / "policy.csv", solution)
+    solution.to_csv(out / "policy.csv")
     written = [out / SOLUTION_FILE, out / "policy.csv"]
+    if len(mdp.rows.next_state) <= _MOST_SAVED:
+        written.append(out / _MODEL_FILE)
+        mdp.save(written[-1])
+    else:  # one of an earlier solution would be taken for this one's
+        (out / _MODEL_FILE).unlink(missing_ok=True)
     if mdp.origin is not None:
         written.append(out / "scheduler.json")
         mdp.write_policy(written[-1], solution, "storm")
     return written
 
 
-def _print_values(solution: Any, console: Console) -> None:
+def print_values(solution: Any, console: Console) -> None:
+    """A row for each objective: threshold, value, met or missed, and what it costs."""
     from lexicone.exact._tables import PRICE_COLUMN, solution_rows
 
     table = Table()
@@ -245,7 +294,7 @@ def _without_chance(mdp: MDP, solution: Any, console: Console) -> str:
 
 
 def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
-    visited = np.flatnonzero(solution.occupancy.sum(axis=1) > 0)
+    every = range(mdp.num_states)
     stay = solution.stay
     more: dict[str, Any] = {}
     if stay is not None:
@@ -253,7 +302,7 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
     if mdp.action_names is not None:
         more["action_names"] = list(mdp.action_names)
     if mdp.state_names is not None:
-        more["state_names"] = {int(s): mdp.state_names[s] for s in visited}
+        more["state_names"] = {s: mdp.state_names[s] for s in every}
     return {
         "status": solution.status,
         "message": solution.message,
@@ -269,7 +318,9 @@ def _as_json(mdp: MDP, solution: Any) -> dict[str, Any]:
         "criterion": solution.criterion,
         "policies": solution.policies,
         "method": solution.method,
-        "policy": {int(s): solution.policy[s].tolist() for s in visited},
+        "policy": {s: solution.policy[s].tolist() for s in every},
+        "visits": plain_numbers(solution.occupancy.sum(axis=1)),
+        "explanation": solution.explain(),
         **more,
     }
 

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from tyro.constructors import PrimitiveConstructorSpec
 
@@ -16,15 +17,19 @@ from lexicone.order import Entry, Order
 
 __all__ = [
     "PLANNER_FILES",
+    "Drawn",
     "Threshold",
+    "as_width",
     "build",
     "check_folder",
     "is_planner_file",
     "make_order",
+    "order_of_rewards",
     "radians",
     "read_objectives",
     "read_option",
     "signs_of",
+    "with_chances",
 ]
 
 
@@ -39,6 +44,32 @@ Threshold = Annotated[
     ),
 ]
 """A threshold on the command line: a number, or one with its unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What commands that draw have in common."""
+
+    format: tuple[Literal["png", "svg", "pdf"], ...] = ("png", "svg", "pdf")
+    """In which formats figures are written."""
+    width: str = ""
+    """Of figures: "column" or "page" of a paper in two columns, or inches; by default each its own."""
+
+
+def as_width(width: str) -> str | float | None:
+    """The option ``--width``, checked: a word, inches, or None for a figure's own."""
+    from lexicone.plots._style import WIDTHS
+
+    if not width or width in WIDTHS:
+        return width or None
+    try:
+        inches = float(width)
+    except ValueError:
+        raise ValueError(
+            f"--width: expected {', '.join(WIDTHS)} or inches, got {width!r}"
+        ) from None
+    check_range("--width", inches, 0.5, 50)
+    return inches
 
 
 PLANNER_FILES = (".prism", ".nm", ".pm", ".jani", ".drn", ".umb")
@@ -156,6 +187,25 @@ def make_order(
     return Order(thresholds, names=mdp.objective_names)
 
 
+def with_chances(order: Order, chances: tuple[float, ...]) -> Order:
+    """Thresholds with ``--chances``: one for all, or one for each; nan where a threshold holds for the mean."""
+    if not chances:
+        return order
+    count = len(order) - 1
+    if len(chances) not in (1, count):
+        takes = (
+            "one threshold takes one"
+            if count == 1
+            else f"{count} thresholds take one for all, or {count}"
+        )
+        raise ValueError(f"--chances: {takes}; got {len(chances)}")
+    for chance in chances:
+        if not math.isnan(chance):
+            check_range("--chances", chance, 0, 1)
+    shares = [None if math.isnan(chance) else chance for chance in chances]
+    return order.with_chances(shares if len(shares) == count else shares * count)
+
+
 def signs_of(mdp: MDP, task: str, properties: tuple[str, ...]) -> list[int]:
     """−1 for objectives whose values are shown with the other sign: properties that are minimised."""
     from lexicone.models._properties import read_properties
@@ -163,6 +213,29 @@ def signs_of(mdp: MDP, task: str, properties: tuple[str, ...]) -> list[int]:
     if not is_planner_file(task):
         return [1] * mdp.num_objectives
     return [asked.sign for asked in read_properties(properties).values()]
+
+
+def order_of_rewards(
+    task: str,
+    names: tuple[str, ...] | None,
+    count: int,
+    objectives: tuple[str, ...],
+    thresholds: tuple[Level, ...],
+) -> Order:
+    """Of an environment that pays ``count`` rewards, in the sequence of ``--objectives``."""
+    if len(thresholds) != count - 1:
+        raise ValueError(
+            f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
+            f"got {len(thresholds)}"
+        )
+    if objectives:
+        if names is None:
+            raise ValueError(f"--objectives: the rewards of {task} have no names")
+        places = read_objectives(objectives, names, count, task)
+        if len(places) != count:
+            raise ValueError(f"--objectives: expected all of {', '.join(names)}, in some sequence")
+        names = tuple(names[k] for k in places)
+    return Order(thresholds, names=names)
 
 
 def _order_of_properties(properties: tuple[str, ...], thresholds: Sequence[Entry]) -> Order:

@@ -11,7 +11,7 @@ from rich.table import Table
 from tyro.conf import Positional
 
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.cli._options import Threshold, build, check_folder, make_order
+from lexicone.cli._options import Drawn, Threshold, build, check_folder, make_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.studies.tlq.settings import Tlq
@@ -22,7 +22,7 @@ _MAX_STATES_WITHOUT_CHANCE = 50  # up to which the best deterministic policy is 
 
 
 @dataclass(frozen=True)
-class ReproduceTlq(Tlq):
+class ReproduceTlq(Drawn, Tlq):
     """Where thresholded lexicographic Q-learning works and where it fails: eight claims, each computed.
 
     Claims that were finished with the same settings are read from results.json, so an interrupted run goes on.
@@ -49,9 +49,7 @@ class ReproduceTlq(Tlq):
         claims.report(results, console)
         with console.status("drawing …"):
             figures.draw(results, self.out)
-        console.print(
-            f"results.json, table.md and figures (PNG, SVG) are in {self.out}/", highlight=False
-        )
+        console.print(f"results.json, table.md and figures are in {self.out}/", highlight=False)
 
 
 @dataclass(frozen=True)

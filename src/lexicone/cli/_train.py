@@ -1,28 +1,30 @@
-"""The subcommands for learners: ``lexicone train`` and ``lexicone evaluate``."""
+"""The subcommand ``lexicone train``."""
 
 import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 from tyro.conf import Positional
 
-from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
-from lexicone._base.text import plain_numbers, read_assignment, vector_text
+from lexicone._base.text import guess, read_assignment
+from lexicone.cli._evaluate import judge, solve_model
 from lexicone.cli._options import (
+    Drawn,
     Threshold,
     build,
     check_folder,
     make_order,
+    order_of_rewards,
     radians,
-    read_objectives,
     read_option,
+    with_chances,
 )
+from lexicone.cli._train_table import print_training
 from lexicone.learning._defaults import SEEDS, TRAINING_FILE
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
@@ -33,24 +35,25 @@ if TYPE_CHECKING:
     from lexicone.learning._result_model import Trained
     from lexicone.learning._result_segments import TrainedSegments
 
-__all__ = ["Evaluate", "Train", "judge", "make_learner"]
+__all__ = ["Train", "make_learner"]
 
 _LEAST_DRAWN = 0.01  # actions less likely than that are not drawn
 
 
 @dataclass(frozen=True)
-class Train:
+class Train(Drawn):
     """Learn a policy for a task from samples, several seeds at once, and compare it with the exact optimum.
 
-    Writes training.safetensors (everything, for `lexicone evaluate` and lx.load), results.json and figures.
-    Interrupted or killed, it goes on with --resume and ends as if nothing had happened. The task may also be an
-    environment of Gymnasium or MO-Gymnasium, or a class of your own; there is no exact optimum of that to compare with.
+    Writes training.safetensors (everything, for evaluate, report and lx.load), results.json, history.csv and figures,
+    and says which thresholds hold, what collapsed, and what to try next. Interrupted or killed, it goes on with
+    --resume and ends as if nothing had happened; with more --steps or --episodes it goes on longer. The task may also
+    be an environment of Gymnasium or MO-Gymnasium, or a class of your own; that has no exact optimum to compare with.
 
     Examples:
       lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000
       lexicone train maze:extended --set objectives=path --thresholds -3
       lexicone train maze:extended --set objectives=path --thresholds 0 --learner reinforce --settings gamma=0.91
-      lexicone train space-traders --thresholds 0.88 --out runs/traders --resume
+      lexicone train space-traders --thresholds 0.88 --out runs/traders --resume --log csv tensorboard
       lexicone train deep-sea-treasure-v0 --thresholds 20 --seeds 2 --steps 200000
       lexicone train robots.py:Arm --set speed=2 --thresholds -0.5 2.3 --steps 300000
     """
@@ -60,6 +63,8 @@ class Train:
     MODULE:ID, or FILE.py:NAME for a class or a function that makes one, or for a world in JAX."""
     thresholds: tuple[Threshold, ...]
     """K−1 thresholds on returns, most important first; inf means: maximise. Of a cost: at-most:200."""
+    chances: tuple[float, ...] = ()
+    """For --settings criterion=chance: the share of episodes that shall meet each threshold; one for all, or each."""
     set: tuple[str, ...] = ()
     """Options of the task, as NAME=VALUE; for an environment those that it is made with."""
     objectives: tuple[str, ...] = ()
@@ -80,8 +85,14 @@ class Train:
     """Where all randomness comes from."""
     out: Path = Path("runs/train")
     """The folder to write to."""
+    snapshots: int = 0
+    """Policies to keep on the way, for `lexicone explore`; of models only."""
     resume: bool = False
-    """Go on from the folder's training.safetensors, if it is there."""
+    """Go on from the folder's training.safetensors, if it is there; with a larger budget, longer."""
+    overwrite: bool = False
+    """Replace the folder's training.safetensors even if it is of another training."""
+    log: tuple[Literal["csv", "tensorboard"], ...] = ()
+    """Rows of the history as they come: log.csv, or a folder for `tensorboard --logdir`."""
     json: bool = False
     """Print JSON instead of a progress bar and a table."""
 
@@ -90,6 +101,7 @@ class Train:
         check_folder(self.out)
         learner = make_learner(self.learner, self.settings, self.delta_deg)
         task, order = _find(self.task, self.set, self.objectives, self.thresholds, learner)
+        order = with_chances(order, self.chances)
         from lexicone.learning._train import train
 
         trained = train(
@@ -100,57 +112,28 @@ class Train:
             episodes=self.episodes,
             steps=self.steps,
             seed=self.seed,
+            snapshots=self.snapshots,
             progress=not self.json,
             checkpoint=self.out / TRAINING_FILE,
             resume=self.resume,
+            overwrite=self.overwrite,
+            log=self.log,
         )
-        exact = _solve(trained)
+        if trained.status == "interrupted":
+            done = f"after {int(trained.run.update)} of {trained.updates} updates"
+            raise KeyboardInterrupt(f"{done}, which are saved; --resume goes on")
+        exact = solve_model(trained)
         results = judge(trained, exact, 100, False, 1)
+        trained.to_csv(self.out / "history.csv")
         write_text(self.out / "results.json", json.dumps(results, indent=1) + "\n")
         _draw(trained, exact, results, self.task, self.out)
         if self.json:
             print(json.dumps(results, indent=2))
             return
-        _print_table(results, trained.order, console)
-        console.print(f"{TRAINING_FILE}, results.json and figures (PNG, SVG) are in {self.out}/")
-
-
-@dataclass(frozen=True)
-class Evaluate:
-    """Run trained policies again, and compare them with the exact optimum where the task is a model.
-
-    Examples:
-      lexicone evaluate runs/train
-      lexicone evaluate runs/train --episodes 1000 --greedy --json
-    """
-
-    path: Positional[Path]
-    """A folder that `lexicone train` wrote to, or a saved training."""
-    episodes: int = 100
-    """Evaluation episodes per seed."""
-    greedy: bool = False
-    """Take the most probable action instead of sampling; where nothing rewards speed, that can loop."""
-    seed: int = 0
-    """Of the evaluation."""
-    task: str | None = None
-    """The id of the environment, where it is MODULE:NAME: a file may not ask for a module to be imported."""
-    json: bool = False
-    """Print JSON instead of a table."""
-
-    def run(self, console: Console) -> None:
-        """Evaluates and prints."""
-        check_range("--episodes", self.episodes, 1)
-        from lexicone.learning._saved import load
-
-        trained = load(self.path, task=self.task)
-        results = judge(trained, _solve(trained), self.episodes, self.greedy, self.seed)
-        if self.json:
-            print(json.dumps(results, indent=2))
-            return
-        done, total = int(trained.run.update), trained.updates
-        if done < total:
-            console.print(f"The training is not finished: {done} of {total} updates are done.")
-        _print_table(results, trained.order, console)
+        print_training(results, trained.order, console)
+        for line in results["diagnosis"]:
+            console.print(line, highlight=False)
+        console.print(f"{TRAINING_FILE}, results.json, history.csv and figures are in {self.out}/")
 
 
 def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None = None) -> Any:
@@ -168,7 +151,8 @@ def make_learner(name: str, settings: tuple[str, ...], delta_deg: float | None =
         key, value = read_assignment(setting) or ("", None)
         if key not in fields:
             listed = ", ".join(f"{n}={field.default!r}" for n, field in fields.items())
-            raise ValueError(f"--settings: {setting!r} is none of NAME=VALUE with {listed}")
+            meant = guess(key or setting, fields)
+            raise ValueError(f"--settings: {setting!r}{meant} is none of NAME=VALUE with {listed}")
         given[key] = _as_setting(value, fields[key].type)
     if delta_deg is not None:
         if "delta" in given:
@@ -186,57 +170,6 @@ def _as_setting(value: Any, kind: Any) -> Any:
     if "tuple" in str(kind) and isinstance(value, int | float):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
-
-
-def judge(
-    trained: "Trained | TrainedEnv | TrainedSegments",
-    exact: "Solution | None",
-    episodes: int,
-    greedy: bool,
-    seed: int,
-) -> dict[str, Any]:
-    """Every seed's satisfaction, and for a model exact values and gap to the optimum, as JSON can hold them.
-
-    Args:
-        trained: on a model or in an environment.
-        exact: the optimum of the model; None for an environment.
-        episodes: of the evaluation, for each seed.
-        greedy: whether to take the most probable action instead of sampling.
-        seed: of the evaluation.
-    """
-    from lexicone.learning._result_env import TrainedEnv
-    from lexicone.learning._result_segments import TrainedSegments
-
-    found = trained.evaluate(episodes, greedy=greedy, seed=seed)
-    results = {
-        "objectives": list(trained.order.labels),
-        "thresholds": plain_numbers(trained.order.thresholds),
-        "learner": type(trained.learner).__name__,
-        "episodes": _last(trained.history["episodes"]),
-        "steps": _last(trained.history["steps"]),
-        "evaluation_episodes": episodes,
-        "greedy": greedy,
-        "max_steps": trained.learner.max_steps,
-        "success": found.success.tolist(),
-        "satisfied": found.satisfied.tolist(),
-        "returns": found.returns.mean(axis=1).tolist(),
-        "terminated": found.terminated.mean(axis=1).tolist(),
-    }
-    if isinstance(trained, TrainedEnv | TrainedSegments):
-        return {**results, "environment": trained.facts.environment}
-    assert exact is not None
-    return {
-        **results,
-        "values": [plain_numbers(row) for row in trained.values(greedy=greedy)],
-        "gap": [plain_numbers(row) for row in trained.gap(exact, greedy=greedy)],
-        "exact": plain_numbers(exact.values),
-        "exact_status": str(exact.status),
-    }
-
-
-def _last(counts: Any) -> Any:
-    """By the end: of all runs ``[L]``, or of each ``[N,L]``."""
-    return np.asarray(counts)[..., -1:].sum(axis=-1).tolist()
 
 
 def _find(
@@ -260,12 +193,10 @@ def _find(
 
     try:
         found = find_world(task, dict(map(read_option, options)))
-        if isinstance(
-            found, NamedWorld
-        ):  # in JAX, where nothing but names tells how many there are
+        if isinstance(found, NamedWorld):  # in JAX, where only names tell how many there are
             names = names_in_jax(found.world)
             count = len(thresholds) + 1 if names is None else len(names)
-            return found, _order_of_rewards(task, names, count, objectives, thresholds)
+            return found, order_of_rewards(task, names, count, objectives, thresholds)
         env = open_world(found, None) if isinstance(learner, ActorCritic) else open_env(found)
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
@@ -273,30 +204,7 @@ def _find(
             f"{str(error).removeprefix('task: ')}"
         ) from None
     count, names = env.facts.objectives, env.facts.reward_names
-    return env, _order_of_rewards(task, names, count, objectives, thresholds)
-
-
-def _order_of_rewards(
-    task: str,
-    names: tuple[str, ...] | None,
-    count: int,
-    objectives: tuple[str, ...],
-    thresholds: tuple[Threshold, ...],
-) -> Order:
-    """Of an environment that pays ``count`` rewards, in the sequence of ``--objectives``."""
-    if len(thresholds) != count - 1:
-        raise ValueError(
-            f"--thresholds: {task} has {count} objectives and takes a threshold for each but the last; "
-            f"got {len(thresholds)}"
-        )
-    if objectives:
-        if names is None:
-            raise ValueError(f"--objectives: the rewards of {task} have no names")
-        places = read_objectives(objectives, names, count, task)
-        if len(places) != count:
-            raise ValueError(f"--objectives: expected all of {', '.join(names)}, in some sequence")
-        names = tuple(names[k] for k in places)
-    return Order(thresholds, names=names)
+    return env, order_of_rewards(task, names, count, objectives, thresholds)
 
 
 def _is_model(task: str) -> bool:
@@ -306,53 +214,6 @@ def _is_model(task: str) -> bool:
         return task.endswith(".npz") or bool(find(task.partition(":")[0]))
     except ValueError:
         return False
-
-
-def _solve(trained: "Trained | TrainedEnv | TrainedSegments") -> "Solution | None":
-    """The exact optimum of a model; None for an environment."""
-    from lexicone.exact._solve import solve
-    from lexicone.learning._result_model import Trained
-
-    return solve(trained.mdp, trained.order) if isinstance(trained, Trained) else None
-
-
-def _print_table(results: dict[str, Any], order: Order, console: Console) -> None:
-    """In the order's units; results have totals, larger is better."""
-    table = Table()
-    table.add_column("seed", justify="right")
-    for name, level in zip(order.labels, order.levels[:-1], strict=False):
-        table.add_column(f"{name} {level.bound}", justify="right")
-    known = "gap" in results
-    for column in ("all", "mean returns"):
-        table.add_column(column, justify="right")
-    if known:
-        table.add_column("gap to the exact optimum", justify="right")
-    for i, share in enumerate(results["success"]):
-        met = [f"{rate:.0%}" for rate in results["satisfied"][i]]
-        vectors = [_shown(order, results["returns"][i])]
-        if known:  # a gap has no sign of its own: positive is worse
-            vectors.append(
-                _shown(order, results["gap"][i]) * [level.sign for level in order.levels]
-            )
-        numbers = (vector_text(vector, 3, brackets=False) for vector in vectors)
-        table.add_row(str(i), *met, f"{share:.0%}", *numbers)
-    console.print(table)
-    how = "greedy actions" if results["greedy"] else "sampled actions"
-    explanation = f"Shares of {results['evaluation_episodes']} episodes ({how})."
-    if known:
-        optimum = vector_text(_shown(order, results["exact"]), 3, brackets=False)
-        explanation += (
-            f" The gap is that of exact expected values within {results['max_steps']} steps, both clipped at the "
-            f"thresholds, to the optimum {optimum} ({results['exact_status']})."
-        )
-    else:
-        explanation += f" Episodes have at most {results['max_steps']} steps."
-    console.print(explanation, highlight=False)
-
-
-def _shown(order: Order, numbers: list[Any]) -> np.ndarray:
-    """Values of a JSON file, where infinities are text, in the order's units."""
-    return np.asarray(order.in_units([float(number) for number in numbers]))
 
 
 def _draw(
@@ -366,8 +227,7 @@ def _draw(
     from lexicone.learning._result_model import Trained
 
     title = f"{task}, {results['learner']}, {trained.seeds} seeds"
-    figure = plots.history(trained.history, trained.order, title)
-    plots.save(figure, out / "history")
+    plots.save(plots.history(trained.history, trained.order, title), out / "history")
     if exact is None or not isinstance(trained, Trained) or trained.mdp.layout is None:
         return
     from lexicone.plots._side_by_side import Panel, beside
