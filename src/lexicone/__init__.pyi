@@ -4,9 +4,11 @@ from . import (
     exact as exact,
     learning as learning,
     models as models,
+    order as order,
     plots as plots,
     proofs as proofs,
     qlearning as qlearning,
+    reports as reports,
     tasks as tasks,
 )
 from .criteria import (
@@ -31,6 +33,7 @@ from .directions import (
 from .exact import (
     LinearQuadraticSolution as LinearQuadraticSolution,
     Solution as Solution,
+    Solver as Solver,
     lvi as lvi,
     pareto as pareto,
     sensitivity as sensitivity,
@@ -75,6 +78,13 @@ from .qlearning import (
     preset as preset,
     tlq as tlq,
     tlq_iterate as tlq_iterate,
+)
+from .reports import report as report
+from .studies import (
+    Study as Study,
+    StudyResult as StudyResult,
+    compare as compare,
+    study as study,
 )
 
 __version__: str

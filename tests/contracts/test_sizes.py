@@ -12,7 +12,8 @@ LONGEST = 400  # lines
 def test_files_are_short(folder: str):
     lengths = {
         str(path.relative_to(ROOT)): len(path.read_text().splitlines())
-        for path in (ROOT / folder).rglob("*.py")
+        for kind in ("*.py", "*.js", "*.css", "*.html")
+        for path in (ROOT / folder).rglob(kind)
     }
     assert len(lengths) > 30
     assert {path: lines for path, lines in lengths.items() if lines > LONGEST} == {}

@@ -12,7 +12,7 @@ def test_a_policy_on_its_maze(tmp_path: Path):
     figure = plots.draw_maze(maze, found.policy, found.occupancy, title="τ₁ = −3")
     assert figure.axes[0].get_title() == "τ₁ = −3"
     written = plots.save(figure, tmp_path / "maze")
-    assert sorted(path.name for path in written) == ["maze.png", "maze.svg"]
+    assert sorted(path.name for path in written) == ["maze.pdf", "maze.png", "maze.svg"]
 
 
 def test_a_policy_as_text():

@@ -1,5 +1,8 @@
 """What no memory holds is refused before it is taken, and names what to make smaller."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,12 @@ def test_what_is_left_is_known():
         "41 GB",
         "1e+22 EB",
     ]
+
+
+def test_the_limit_of_the_process_counts():
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))\n"
+        "from lexicone._base.memory import available_bytes; print(available_bytes() < 2 * 2**30)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
