@@ -85,12 +85,34 @@ def _policies() -> list[Call]:
     words = {"words": ("observation", "policy")}
     return [
         call(f"{of}.TrainedSegments.policy", found.policy, {"seed": 0, "greedy": True}),
+        call(f"{of}.TrainedSegments.to_csv", found.to_csv, {"path": m.folder() / "s.csv"}),
+        call(
+            f"{of}.TrainedSegments.diagnose",
+            found.diagnose,
+            {"episodes": 2, "seed": 1},
+            long=("episodes",),
+            weight=0.1,
+        ),
+        call(
+            f"{of}.TrainedSegments.watch",
+            found.watch,
+            {"path": m.folder() / "segments.png", "seed": 0, "episodes": 2, "max_steps": 3},
+            long=("episodes", "max_steps"),
+            weight=0.1,
+        ),
         call(f"{of}.TrainedSegments.save", found.save, {"path": m.folder() / "segments"}),
         call(f"{of}.TrainedSegments.export", found.export, {"path": exported, "seed": 0}),
         call(
             f"{of}.TrainedSegments.evaluate",
             found.evaluate,
             {"episodes": 3, "seed": 1, "max_steps": 3},
+            **long,
+            weight=0.2,
+        ),
+        call(
+            f"{of}.TrainedSegments.gap",
+            found.gap,
+            {"exact": [-0.5, 1.0], "episodes": 3, "seed": 1},
             **long,
             weight=0.2,
         ),

@@ -33,7 +33,13 @@ def _training() -> list[Call]:
         call(
             "lexicone.learning.train",
             learning.train,
-            lambda: {**given, "checkpoint": m.folder() / "kept"},
+            lambda: {
+                **given,
+                "checkpoint": m.folder() / "kept",
+                "overwrite": True,
+                "log": "csv",
+                "callback": print,
+            },
             **long,
             **rare,
         ),
@@ -73,6 +79,11 @@ def _results() -> list[Call]:
     drawn = {"episodes": 3, "seed": 1, "max_steps": 3}
     exact = {"exact": m.solution(), "gamma": 0.9, "horizon": 5}
     long = {"long": ("episodes", "max_steps", "horizon")}
+    few = {"episodes": 3, "seed": 1}
+
+    def seen(name: str) -> Any:
+        return lambda: {"path": m.folder() / f"{name}.png", **few, "seed": 0, "max_steps": 3}
+
     return [
         call(
             f"{of}.Trained.evaluate", trained.evaluate, drawn, **long, words=("policy",), weight=0.2
@@ -81,7 +92,14 @@ def _results() -> list[Call]:
         call(f"{of}.Trained.values", trained.values, {"gamma": 0.9, "horizon": 4}, **long),
         call(f"{of}.Trained.gap", trained.gap, exact, **long, words=("values", "best")),
         call(f"{of}.Trained.save", trained.save, lambda: {"path": m.folder() / "again"}),
+        call(f"{of}.Trained.to_csv", trained.to_csv, lambda: {"path": m.folder() / "t.csv"}),
+        call(f"{of}.TrainedEnv.to_csv", lived.to_csv, lambda: {"path": m.folder() / "l.csv"}),
         call(f"{of}.TrainedEnv.evaluate", lived.evaluate, drawn, **long, weight=0.2),
+        call(f"{of}.Trained.diagnose", trained.diagnose, few, **long, weight=0.2),
+        call(f"{of}.TrainedEnv.diagnose", lived.diagnose, few, **long, weight=0.2),
+        call(f"{of}.Trained.watch", trained.watch, seen("watched"), **long, weight=0.1),
+        call(f"{of}.TrainedEnv.watch", lived.watch, seen("seen"), **long, weight=0.1),
+        call(f"{of}.Evaluation.intervals", trained.evaluate(3).intervals, {"confidence": 0.9}),
         call(f"{of}.TrainedEnv.policy", lived.policy, {"seed": 0, "greedy": True}),
         call(f"{of}.TrainedEnv.save", lived.save, lambda: {"path": m.folder() / "lived"}),
         call(
@@ -117,7 +135,11 @@ def _torch() -> list[Call]:
 
     def computed() -> dict[str, Any]:
         weight = torch.tensor([0.3, 0.2], requires_grad=True)
-        return {"losses": [weight.sum() ** 2, (weight - 1).square().sum()], "parameters": [weight]}
+        return {
+            "losses": [weight.sum() ** 2, (weight - 1).square().sum()],
+            "parameters": [weight],
+            "parallel_chunk_size": 1,
+        }
 
     def of(name: str, make: Any) -> Call:
         return Call(f"lexicone.torch.{name}", make, words=words, weight=0.3)

@@ -30,6 +30,7 @@ def _orders() -> list[Call]:
     order, rows = lx.Order([-0.5, lx.at_most(2.0)]), np.arange(12.0).reshape(4, 3)
     amount = {"amount": 0.5, "per_step": True, "horizon": 10}
     unit = {"per_step": True, "horizon": 10}
+    share = {"amount": 0.5, "chance": 0.9}
     return [
         call("lexicone.Order", lx.Order, named),
         call("lexicone.Order", lx.Order, {"thresholds": [0.5, 1], "names": ["a", "b", "c"]}),
@@ -45,7 +46,10 @@ def _orders() -> list[Call]:
         call("lexicone.Order.satisfied", order.satisfied, {"values": rows[2]}),
         call("lexicone.Order.moved", order.moved, {"objective": 1, "threshold": 0.3}),
         call("lexicone.Order.prices_in_units", order.prices_in_units, {"prices": rows[:2]}),
+        call("lexicone.Order.with_chances", order.with_chances, {"chances": [0.9, None]}),
         call("lexicone.at_least", lx.at_least, amount),
+        call("lexicone.at_least", lx.at_least, share),
+        call("lexicone.highest", lx.highest, {"worst": 0.1}),
         call("lexicone.at_most", lx.at_most, amount),
         call("lexicone.highest", lx.highest, unit),
         call("lexicone.lowest", lx.lowest, unit),
@@ -176,6 +180,7 @@ def _tasks() -> list[Call]:
     drawn = {"drawing": "S.h\n..G", "objectives": {"reach": "goal", "avoid": "tiles"}}
     trip = {"start": "a", "destinations": ["c"], "costs": ("toll",)}
     options = [inspect.signature(task.build).parameters for task in tasks.TASKS.values()]
+    dam, car = tasks.dam(), tasks.suspension()
     everything = (*OF_MODELS, *(name for names in options for name in names))
     return [
         call("lexicone.tasks.maze", tasks.maze, {"drawing": "small", "slip": 0.1}),
@@ -200,6 +205,36 @@ def _tasks() -> list[Call]:
         call("lexicone.tasks.make", tasks.make, {"name": "maze:small"}, words=everything),
         call(
             "lexicone.tasks.make", tasks.make, {"name": "garnet", "num_states": 4}, words=everything
+        ),
+        call("lexicone.tasks.world", tasks.world, {"name": "dam"}, weight=0.5),
+        call("lexicone.tasks.known_optimum", tasks.known_optimum, {"name": "dam"}, weight=0.5),
+        call(
+            "lexicone.tasks.BoxWorld.optimum",
+            dam.optimum,
+            {"order": [-150.0, -510.0], "grid": 0},
+            words=OF_ORDERS,
+            weight=0.3,
+        ),
+        call(
+            "lexicone.tasks.LinearWorld.optimum",
+            car.optimum,
+            {"order": [-12.0, -70.0]},
+            words=OF_ORDERS,
+            weight=0.3,
+        ),
+        call(
+            "lexicone.tasks.BoxWorld.simulate",
+            dam.simulate,
+            lambda: {"optimum": dam.optimum(grid=0), "episodes": 3, "seed": 1},
+            long=("episodes",),
+            weight=0.2,
+        ),
+        call(
+            "lexicone.tasks.LinearWorld.simulate",
+            car.simulate,
+            lambda: {"optimum": car.optimum(), "episodes": 3, "seed": 1},
+            long=("episodes",),
+            weight=0.2,
         ),
         call("lexicone.tasks.resource_gathering", tasks.resource_gathering, {"danger": 0.1}),
         call("lexicone.tasks.road_trip", tasks.road_trip, lambda: {"roads": m.roads(), **trip}),

@@ -33,7 +33,7 @@ def plot_calls() -> list[Call]:
     points = np.array([[0.0, 3.0], [1.0, 2.0]])
     run = {"state": 0, "threshold": 0.5, "q1": np.zeros((5, 4)), "policies": np.zeros((5, 9), int)}
     found = {"episodes": episodes, "returns": np.zeros((2, 3, 2)), "satisfied": np.ones((2, 3, 1))}
-    saved = {"figure": Figure(), "stem": m.folder() / "figure", "formats": ("svg",)}
+    saved = {"figure": Figure(), "stem": m.folder() / "figure", "formats": ("svg",), "width": 3.0}
     return [
         of("cone_geometry", delta=0.3),
         of("cone_keeps", 0.1, delta=0.3, step=0.5),
@@ -78,6 +78,14 @@ def plot_calls() -> list[Call]:
         of("sketch", mdp=m.small(), policy=m.policy()),
         of("history", found=found, order=[0.5], title="t"),
         of("leaf_probabilities", panels={"a": curves}, levels={"best": 0.9}, title="t"),
+        of(
+            "learning_curves",
+            found={"a": found, "b": found},
+            order=[0.5],
+            title="t",
+            optimum=[1.0, 2.0],
+        ),
+        of("line_style", number=3),
         of("one_seed", episodes=episodes, rates={"a": rates[0]}, title="t"),
         of("over_seeds", curves=curves, ylabel="y", title="t"),
     ]

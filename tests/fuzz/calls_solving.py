@@ -111,7 +111,16 @@ def _exact() -> list[Call]:
     moved = {"mdp": m.traders(), "order": [0.8], "objective": 0, "thresholds": [0.7, 0.9]}
     solve = exact.solve
     controlled = exact.solve(m.controlled(), [-5.0])
+    again = exact.Solver(m.small(), 0.9).solve
     return [
+        call("lexicone.exact.Solver", exact.Solver, {"mdp": m.small(), "gamma": 0.9}),
+        call("lexicone.exact.Solver.solve", again, {"order": m.order()}, **words),
+        call(
+            "lexicone.exact.Solver.solve",
+            again,
+            {"order": m.order(), "method": "columns", "tolerance": 1e-6, "time_limit": 5.0},
+            **words,
+        ),
         call("lexicone.exact.solve", solve, given, **words, weight=2),
         call("lexicone.exact.solve", solve, {**given, "gamma": 1.0, "method": "lp"}, **words),
         call("lexicone.exact.solve", solve, {**given, "method": "columns"}, **words),
@@ -152,6 +161,26 @@ def _exact() -> list[Call]:
             lx.Solution.load,
             lambda: {"path": m.files()["solution"]},
         ),
+        call(
+            "lexicone.reports.report",
+            lx.report,
+            lambda: {
+                "result": m.solution(),
+                "path": m.folder() / "r.html",
+                "mdp": m.small(),
+                "title": "t",
+                "command": "c",
+                "beside": True,
+            },
+            weight=0.05,
+        ),
+        call("lexicone.exact.Solution.act", m.solution().act, {"state": 1, "seed": 3}),
+        call("lexicone.exact.Solution.explain", m.solution().explain, lambda: {"mdp": m.small()}),
+        call(
+            "lexicone.exact.Solution.to_csv",
+            m.solution().to_csv,
+            lambda: {"path": m.folder() / "p.csv"},
+        ),
         call("lexicone.exact.Solution.save", m.solution().save, lambda: {"path": m.folder() / "s"}),
         call(
             "lexicone.proofs.verify",
@@ -169,6 +198,7 @@ def _criteria() -> list[Call]:
     env = models.environment(m.small())
     reset, step = criteria.from_table(env, 5)
     searched = {**given, "strategy": "one_by_one", "criterion": "episode"}
+    by_chance = {**given, "order": [lx.at_least(0.5, chance=0.9)], "criterion": "chance"}
     long = ("steps", "rounds", "seeds")
     key = jax.random.key(0)
 
@@ -198,9 +228,13 @@ def _criteria() -> list[Call]:
             then(criteria.compare, list),
             {"mdp": m.small(), "order": [-0.5], "max_states": 50, "seconds": 1.0},
             **words,
+            long=("max_states", "seconds"),
             weight=0.2,
         ),
         call("lexicone.criteria.search", criteria.search, given, **words, long=long, weight=0.3),
+        call(
+            "lexicone.criteria.search", criteria.search, by_chance, **words, long=long, weight=0.3
+        ),
         call("lexicone.criteria.search", criteria.search, searched, **words, long=long, weight=0.3),
         call(
             "lexicone.criteria.from_table",

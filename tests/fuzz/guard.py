@@ -23,6 +23,7 @@ _CHANGES |= {
     "os.mkfifo",
     "os.mknod",
 }
+_OF_TWO = {"os.rename", "os.link", "os.symlink", "shutil.move"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -45,7 +46,7 @@ def stay_inside(folder: Path) -> None:
             )
             paths = [path] if writes and path != os.devnull else []
         elif event in _CHANGES:
-            paths = args[:2] if event in ("os.rename", "os.link", "shutil.move") else args[:1]
+            paths = args[:2] if event in _OF_TWO else args[:1]
         else:
             return
         for path in paths:

@@ -96,8 +96,8 @@ def mutate(call: Call, given: Arguments, function: Any, rng: np.random.Generator
             value = junk()[rng.integers(len(junk()))]()
         else:
             value = twist(value, rng)
-        if inspect.isfunction(known[name]) and isinstance(value, type):
-            value = nothing  # what a class raises when it is called is its own
+        if name in _called(function, known) and callable(value) and value not in FUNCTIONS:
+            value = nothing  # what others raise when they are called is their own
         if name.startswith("*"):
             value = value if isinstance(value, list) else [value]
         wild[name] = _shortened(value) if name in call.long else value
@@ -108,6 +108,13 @@ def _optional(function: Any) -> Arguments:
     """Parameters that have defaults."""
     kinds = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in kinds if p.default is not p.empty}
+
+
+def _called(function: Any, known: Arguments) -> set[str]:
+    """Parameters for functions, which the call will call."""
+    kinds = inspect.signature(function).parameters.values()
+    said = {p.name for p in kinds if "Callable" in str(p.annotation)}
+    return said | {name for name, value in known.items() if inspect.isfunction(value)}
 
 
 def _shortened(value: Any) -> Any:

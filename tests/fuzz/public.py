@@ -13,7 +13,9 @@ RECORDS = {
     *("criteria.Augmented", "criteria.Lifted", "criteria.Search", "directions.OrderedGradient"),
     *("exact.Front", "exact.LinearQuadraticSolution", "exact.Sensitivity", "exact.Solution"),
     *("learning.EnvPolicy", "learning.Trained", "learning.TrainedEnv", "tasks.Task"),
-    *("learning.Policy", "learning.TrainedSegments"),
+    *("studies.CellSummary", "studies.Comparison", "studies.StudyResult"),
+    *("tasks.World", "tasks.BoxWorld", "tasks.LinearWorld"),
+    *("learning.Diagnosis", "learning.Policy", "learning.TrainedSegments"),
     *("proofs.Certificate", "proofs.Claim", "proofs.StageProof", "proofs.Verification"),
     *("qlearning.Iteration", "qlearning.Kind", "qlearning.Learned", "qlearning.Prediction"),
 }
@@ -25,6 +27,11 @@ LEFT_OUT = {
     "lexicone.learning.algos.ActorCritic": "the base of PPO and A2C",
     "lexicone.models.MDP.from_prism": "needs Storm, which is an extra: tests/models/test_storm.py",
     "lexicone.models.MDP.from_storm": "the same",
+    **{
+        f"lexicone.tasks.{world}.{method}": "called while it is traced"
+        for world in ("BoxWorld", "LinearWorld")
+        for method in ("reset", "step")
+    },
 }
 """Public callables that are not fuzzed, and why not."""
 

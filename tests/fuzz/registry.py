@@ -8,9 +8,11 @@ from tests.fuzz.calls_learning import learning_calls
 from tests.fuzz.calls_models import model_calls
 from tests.fuzz.calls_plots import plot_calls
 from tests.fuzz.calls_solving import solving_calls
+from tests.fuzz.calls_studies import study_calls
 
 
 @cache
 def registry() -> tuple[Call, ...]:
     """All of them."""
-    return (*model_calls(), *solving_calls(), *learning_calls(), *file_calls(), *plot_calls())
+    models = (*model_calls(), *solving_calls(), *file_calls())
+    return (*models, *learning_calls(), *study_calls(), *plot_calls())

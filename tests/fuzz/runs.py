@@ -49,11 +49,11 @@ def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tupl
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        cwd=here,
+        cwd=folder,  # from the start: a relative path of a wild call never leaves it
         env={**os.environ, **own},
     )
     assert process.stdout is not None
-    place, patience, began = start, 120.0, 0.0  # the first has to import everything
+    place, patience, began = start, 120.0, SECONDS  # the first has to import everything
     try:
         while place < stop:
             ready, _, _ = select.select([process.stdout], [], [], patience)
@@ -62,7 +62,7 @@ def _one_process(seed: int, start: int, stop: int, folder: str) -> Iterator[tupl
                 yield place, Outcome(*json.loads(line))
                 place, patience, began = place + 1, SECONDS, _seconds_of(process.pid)
                 continue
-            if not ready and _seconds_of(process.pid) - began < SECONDS / 2 and patience < 600:
+            if not ready and _seconds_of(process.pid) - began < SECONDS and patience < 600:
                 patience *= 2  # the machine is busy with other things
                 continue
             name = draw_call(seed, place)[0].name

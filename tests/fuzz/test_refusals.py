@@ -3,8 +3,13 @@
 ``python -m tests.fuzz --cases 100000`` makes many more.
 """
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from tests.fuzz import runs
 from tests.fuzz.outcomes import (
     ESCAPED,
     FINE,
@@ -80,3 +85,47 @@ def test_python_itself_refuses_unknown_names():
     with pytest.raises(TypeError) as caught:
         takes(1, sizes=2)  # pyright: ignore[reportCallIssue]
     assert judge(caught.value, takes, ()) == SIGNATURE
+
+
+def test_wild_calls_begin_and_stay_in_a_folder_of_their_own(tmp_path, monkeypatch):
+    class Begun(Exception):
+        pass
+
+    def begin(command, *, cwd, env, **options):
+        folders.append((cwd, env["TMPDIR"]))
+        raise Begun
+
+    folders: list[tuple[str, str]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(runs.subprocess, "Popen", begin)
+        with pytest.raises(Begun):
+            run_cases(0, range(1))
+    (folder, same), root = folders[0], Path(__file__).parents[2]
+    assert folder == same
+    assert root not in (Path(folder), *Path(folder).parents)
+    code = """if True:
+        import os, pathlib, sys
+        from tests.fuzz.guard import stay_inside
+        inside, outside = map(pathlib.Path, sys.argv[1:])
+        stay_inside(inside)
+        open("x", "w").close()
+        for change in [
+            lambda: open(outside / "exact", "w"),
+            lambda: os.replace("x", outside / "x"),
+            lambda: os.mkdir(outside / "more"),
+            lambda: os.symlink("x", outside / "link"),
+            lambda: open(os.open(outside / "low", os.O_CREAT | os.O_WRONLY), "w"),
+        ]:
+            try:
+                change()
+            except PermissionError as error:
+                assert "outside of the folder" in str(error)
+            else:
+                raise AssertionError("written outside")
+    """
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    subprocess.run([sys.executable, "-c", code, inside, outside], cwd=root, check=True)
+    assert [path.name for path in inside.iterdir()] == ["x"]
+    assert list(outside.iterdir()) == []
