@@ -6,8 +6,11 @@ For K=6 gradients of n=10⁶ float32 parameters: the time of Gram matrix + direc
 of two plain passes over the same K×n memory (a row-wise sum each), in JAX and in PyTorch; and divided into the
 time of TorchJD's UPGrad and PCGrad on the same matrix. In PyTorch both sides are aggregators, as users call them.
 Where there is a C compiler, a loop in C shows what one thread can do at best. Then the K×K part alone, compiled: 10
-problems at once; and, on one core, one problem of many objectives. Medians, and the least times, which a busy machine
-disturbs least; all in one run, and the load before and after it is kept with the results (`--json`).
+problems at once, and one problem of many objectives.
+
+All of it twice: with all cores, by the clock (medians, and the least times, which a busy machine disturbs least); and
+in a process that keeps to one core, by its processor time, which others on the machine hardly disturb. What is
+compared is timed in turn, and the load before and after is kept with the results (`--json`).
 """
 
 import argparse
@@ -22,7 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,26 +36,40 @@ from rich.table import Table
 from lexicone import find_direction
 from lexicone.directions._gradients import combine, gram
 
-OBJECTIVES, PARAMETERS, PROBLEMS = 6, 1_000_000, 10
+OBJECTIVES, PROBLEMS = 6, 10
 CALLS = 100  # of the K×K part, one after the other
 DELTA = 0.05
 METHODS = ("sequential", "exact", "flow")
 
 
-Times = dict[str, tuple[float, float]]
+class Times(NamedTuple):
+    """Seconds of one call."""
+
+    median: float
+    least: float
+    processor: float
+    """The median of the processor's time, of all threads together."""
 
 
-def timed(contestants: dict[str, Callable[[], Any]], rounds: int) -> Times:
-    """Median and least seconds of each, measured in turn so that a busy machine slows all of them alike."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+def timed(
+    contestants: dict[str, Callable[[], Any]], rounds: int, calls: int = 1
+) -> dict[str, Times]:
+    """Measured in turn, so that a busy machine slows all of them alike."""
+    clock: dict[str, list[float]] = {name: [] for name in contestants}
+    processor: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run()
     for _ in range(rounds):
         for name, run in contestants.items():
-            start = time.perf_counter()
+            run()  # what the others have driven out of the cache comes back
+            start, used = time.perf_counter(), time.process_time()
             run()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: (statistics.median(each), min(each)) for name, each in seconds.items()}
+            processor[name].append((time.process_time() - used) / calls)
+            clock[name].append((time.perf_counter() - start) / calls)
+    return {
+        name: Times(statistics.median(each), min(each), statistics.median(processor[name]))
+        for name, each in clock.items()
+    }
 
 
 def jax_contestants(matrix: np.ndarray) -> dict[str, Callable[[], Any]]:
@@ -192,68 +209,90 @@ def many_contestants(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     }
 
 
-def many_on_one_core(rounds: int) -> Times:
-    """In a process of its own, so that its threads, too, keep to one core."""
-    command = [sys.executable, __file__, "--many", "--rounds", str(rounds)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+def measure(parameters: int, rounds: int) -> dict[str, Times]:
+    """All contestants, one library after the other: their thread pools would slow each other down."""
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(OBJECTIVES, parameters)).astype(np.float32)
+    matrix += 0.3 * matrix[:1] * rng.normal(size=(OBJECTIVES, 1)).astype(np.float32)  # correlated
+    rows = rng.normal(size=(PROBLEMS, OBJECTIVES, 50)).astype(np.float32)
+    return {
+        **timed(jax_contestants(matrix), rounds),
+        **timed(torch_contestants(matrix), rounds),
+        **timed(c_contestants(matrix), rounds),
+        **timed(small_contestants(rows), rounds, CALLS),
+        **timed(many_contestants(rng), rounds),
+    }
+
+
+def measure_on_one_core(parameters: int, rounds: int) -> dict[str, Times]:
+    """In a process of its own, so that the threads of all libraries keep to that core."""
+    given = ["--parameters", str(parameters), "--rounds", str(rounds)]
+    command = [sys.executable, __file__, "--on-one-core", *given]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return {name: Times(*each) for name, each in json.loads(done.stdout).items()}
+
+
+def compared(seconds: dict[str, Times], one_core: dict[str, Times]) -> dict[str, Any]:
+    """The times of each and what they are divided by, in milliseconds and ratios."""
+    results = {}
+    for name, times in seconds.items():
+        limit = f"{name.split(',')[0]}, two plain passes".replace("TorchJD", "torch")
+        big = limit in seconds
+        peer = "TorchJD, UPGrad" if big and "TorchJD, UPGrad" in seconds else None
+        alone = one_core[name].processor
+        results[name] = {
+            "median seconds": times.median,
+            "least seconds": times.least,
+            "÷ two plain passes": times.median / seconds[limit].median if big else None,
+            "least ÷ least": times.least / seconds[limit].least if big else None,
+            "one core, seconds": alone,
+            "one core, ÷ two plain passes": alone / one_core[limit].processor if big else None,
+            "one core, ÷ UPGrad": alone / one_core[peer].processor if peer else None,
+        }
+    return results
+
+
+def show(results: dict[str, Any], parameters: int) -> None:
+    """As a table."""
+    table = Table(
+        title=f"K={OBJECTIVES}, n={parameters:,}, float32; K×K: {PROBLEMS} problems at once"
+    )
+    for column in ("", *next(iter(results.values()))):
+        table.add_column(column, justify="right" if column else "left")
+    for name, row in results.items():
+        cells = [
+            "" if each is None else f"{1e6 * each:,.0f} µs" if "seconds" in key else f"{each:.2f}"
+            for key, each in row.items()
+        ]
+        table.add_row(name, *cells)
+    Console().print(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
+    parser.add_argument("--parameters", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--many", action="store_true", help="only many objectives, as JSON")
+    parser.add_argument("--on-one-core", action="store_true", help="only that part, as JSON")
     options = parser.parse_args()
-    rng = np.random.default_rng(0)
-    if options.many:
+    if options.on_one_core:
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {0})  # before JAX starts its threads
-        print(json.dumps(timed(many_contestants(rng), options.rounds)))
+        print(json.dumps(measure(options.parameters, options.rounds)))
         return
     before = os.getloadavg()
-    matrix = rng.normal(size=(OBJECTIVES, PARAMETERS)).astype(np.float32)
-    matrix += 0.3 * matrix[:1] * rng.normal(size=(OBJECTIVES, 1)).astype(np.float32)  # correlated
-    rows = rng.normal(size=(PROBLEMS, OBJECTIVES, 50)).astype(np.float32)
-    small = timed(small_contestants(rows), options.rounds)
-    small = {name: (median / CALLS, least / CALLS) for name, (median, least) in small.items()}
-    small |= many_on_one_core(options.rounds)
-    # One library after the other: their thread pools would slow each other down.
-    seconds = timed(jax_contestants(matrix), options.rounds)
-    seconds |= timed(torch_contestants(matrix), options.rounds)
-    seconds |= timed(c_contestants(matrix), options.rounds) | small
-
-    table = Table(
-        title=f"K={OBJECTIVES}, n={PARAMETERS:,}, float32; K×K: {PROBLEMS} problems at once"
-    )
-    for column in ("", "median", "least", "÷ two plain passes", "least ÷ least", "÷ UPGrad"):
-        table.add_column(column, justify="right" if column else "left")
-    results = {}
-    for name, (median, least) in seconds.items():
-        limit = seconds.get(f"{name.split(',')[0]}, two plain passes".replace("TorchJD", "torch"))
-        peer = None if name in small else seconds.get("TorchJD, UPGrad")
-        results[name] = {
-            "median seconds": median,
-            "least seconds": least,
-            "÷ two plain passes": limit and median / limit[0],
-            "least ÷ least": limit and least / limit[1],
-            "÷ UPGrad": peer and median / peer[0],
-        }
-        ratios = list(results[name].values())[2:]
-        table.add_row(
-            name,
-            *(f"{1e6 * each:,.0f} µs" for each in (median, least)),
-            *("" if each is None else f"{each:.2f}" for each in ratios),
-        )
-    Console().print(table)
+    one_core = measure_on_one_core(options.parameters, options.rounds)
+    results = compared(measure(options.parameters, options.rounds), one_core)
     after = os.getloadavg()
+    show(results, options.parameters)
     print(f"load before {before[0]:.1f}, after {after[0]:.1f}, {os.cpu_count()} cores")
     if options.json:
         kept = {"load before": before, "load after": after, "cores": os.cpu_count()}
-        options.json.write_text(
-            json.dumps(kept | {"results": results}, indent=2, ensure_ascii=False) + "\n"
-        )
+        kept |= {"parameters": options.parameters, "rounds": options.rounds, "results": results}
+        options.json.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
