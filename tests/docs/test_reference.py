@@ -14,7 +14,7 @@ REFERENCE = ROOT / "docs" / "reference"
 ROOMS = sorted(
     path.parent.name
     for path in PACKAGE.glob("[a-z]*/__init__.py")
-    if path.parent.name not in ("cli", "studies")
+    if path.parent.name not in ("cli", "web")
 )
 
 

@@ -1,0 +1,81 @@
+"""Photographs every view of the page: ``python docs/make_screens.py [FOLDER]`` writes figures/explore/*.png.
+
+Needs the development extra and a Chromium. The results are committed.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+import lexicone as lx
+from lexicone.web._server import Settings, in_background
+from lexicone.web._sources import Opened
+from tests.helpers.browser import Window, open_browser
+
+FIGURES = Path(__file__).parent / "figures" / "explore"
+COIN = "task=maze:extended&objectives=path&t=-3"
+OPENED = "opened=1&t=-3"
+VIEWS = {
+    "policy": COIN,
+    "front": f"{COIN}&view=front",
+    "criteria": f"{COIN}&view=criteria",
+    "episodes": f"{COIN}&view=episodes&step=3",
+    "conflict": "task=maze:extended&objectives=goal,tiles,time&order=2,1,0&t=-4,0",
+    "no-map": "task=fruit_tree:5",
+    "grid": "task=grid:32&t=-3,-2&gamma=0.99",
+    "draw": "drawing=.G..../hhhh#./....#./HHHH../S.....&objectives=path&t=-3",
+    "training": "opened=1&view=training&at=4",
+}
+SIZES = {
+    "": (1280, False),
+    "-dark": (1280, True),
+    "-small": (390, False),
+    "-small-dark": (390, True),
+}
+
+
+def train(folder: Path) -> Opened:
+    """A small training, for its view."""
+    mdp, path = lx.tasks.maze("extended", objectives="path"), folder / "training.safetensors"
+    order = lx.Order({"tiles+goal": -3, "time": None})
+    lx.train(mdp, order, lx.PPO(), seeds=5, updates=120, snapshots=12, checkpoint=path)
+    return Opened("run", str(path), "runs/train")
+
+
+def photograph(window: Window, name: str, file: Path) -> None:
+    """One view, all of it."""
+    window.go(VIEWS[name])
+    if name == "draw":
+        window.page.click("#edit")
+        window.settle()
+    window.page.wait_for_timeout(200)
+    window.settle()
+    window.page.screenshot(path=file, full_page=True)
+    assert not window.said, window.said
+    with Image.open(file) as picture:
+        few = picture.convert("RGB").quantize(200, method=Image.Quantize.MAXCOVERAGE)
+    few.save(file, optimize=True)
+
+
+def main(folder: Path, names: list[str], sizes: dict[str, Any]) -> None:
+    """All views in all sizes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as held:
+        opened = train(Path(held))
+        with in_background(opened, Settings(port=0)) as address, open_browser() as browser:
+            for ending, (width, dark) in sizes.items():
+                window = Window(browser, address, width, dark)
+                for name in names:
+                    photograph(window, name, folder / f"{name}{ending}.png")
+                window.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]), list(VIEWS), SIZES)
+    else:
+        main(FIGURES, list(VIEWS), {"": SIZES[""]})
+        main(FIGURES, ["policy"], {"-small-dark": SIZES["-small-dark"]})
