@@ -29,7 +29,8 @@ demo: $(VENV)/.installed  ## install, run the paper's optimisation benchmark, so
 	$(BIN)/lexicone solve maze:extended --set objectives=path --thresholds -3 --out runs/maze
 	$(BIN)/lexicone train maze:concave --thresholds 0.5 --settings criterion=episode --episodes 4000 --out runs/train
 
-test: lint types docs  ## install the development extra, then lint, type check, build the documentation and test
+test: $(VENV)/.installed-dev $(VENV)/.installed-docs  ## install the development extra, then lint, type check, build the documentation and test
+	$(MAKE) --output-sync -j2 lint types docs
 	$(BIN)/python -m pytest -n auto --dist loadfile
 	$(MAKE) test-32
 
@@ -62,6 +63,7 @@ bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, on
 	$(BIN)/python benchmarks/flow.py
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/linear_quadratic.py
+	$(BIN)/python benchmarks/explore.py
 	$(BIN)/python benchmarks/tlq.py
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/reinforce.py

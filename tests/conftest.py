@@ -19,6 +19,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 # A program that several tests build is compiled once.
 _compiled = tempfile.TemporaryDirectory(prefix="lexicone-tests-")
 jax.config.update("jax_compilation_cache_dir", _compiled.name)
+os.environ["JAX_COMPILATION_CACHE_DIR"] = _compiled.name  # for processes that tests start, too
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -55,7 +57,7 @@ def without_shape_checks() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def verify_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every solution that `solve` returns in a test is verified."""
-    if "lexicone.exact._solve" in sys.modules:
+    if "lexicone.exact._solve_model" in sys.modules:
         from tests.helpers.verified import confirm_and_verify
 
-        monkeypatch.setattr("lexicone.exact._solve._confirmed", confirm_and_verify)
+        monkeypatch.setattr("lexicone.exact._solve_model._confirmed", confirm_and_verify)
