@@ -27,6 +27,7 @@ from lexicone.cli._evaluate import Evaluate
 from lexicone.cli._experiments import ReproduceExp1, ReproduceExp2, ReproduceFtn
 from lexicone.cli._explore import Explore
 from lexicone.cli._front import Pareto
+from lexicone.cli._guard import was_interrupted
 from lexicone.cli._learners import CompareLearners
 from lexicone.cli._models import Show, Solve, Tasks
 from lexicone.cli._options import Drawn, as_width
@@ -155,6 +156,8 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader has seen enough, as in `lexicone … | head`
         raise
     except (ValueError, OSError, ImportError) as error:
+        if was_interrupted():
+            raise KeyboardInterrupt from error
         _say(str(error))
         sys.exit(2)
     except MemoryError:
