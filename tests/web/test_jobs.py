@@ -55,11 +55,31 @@ def test_why_compares_both_sides_of_the_coin(ask):
     sides = {side["action"]: side["values"] for side in coin["sides"]}
     assert sides == {"Up": [-4, -4], "Right": [1, -10]}  # through one H; around all
     assert found["without"] == pytest.approx([-3, -8])  # through one h
-    assert ask("why", COIN | {"thresholds": [-4]}) == {
-        "coins": [],
-        "without": None,
-        "conflicts": [],
-    }
+    sure = ask("why", COIN | {"thresholds": [-4]})
+    assert (sure["coins"], sure["without"], sure["conflicts"]) == ([], None, [])
+
+
+@pytest.mark.parametrize("limit", [-4, -3, 0.5])
+def test_what_more_of_a_threshold_costs_is_a_difference_of_two_optima(ask, limit):
+    """At −4 the front has a corner: the slope to its left is another one."""
+    question = COIN | {"thresholds": [limit]}
+    (price,) = ask("why", question)["prices"]
+    now, then = (
+        ask("solve", COIN | {"thresholds": [t]})["values"][1]
+        for t in (limit, limit + price["unit"])
+    )
+    assert price["unit"] == (1 if limit < 0 else 0.1)
+    assert price["costs"] == pytest.approx([0, now - then])
+    assert now - then == pytest.approx(1.2 * price["unit"])
+    assert price["most"] == pytest.approx(1)
+
+
+def test_more_of_a_threshold_may_not_be_had_because_of_what_comes_first(ask):
+    source = {"task": "maze:extended", "options": {"objectives": ["time", "tiles", "goal"]}}
+    first, second = ask("why", {"source": source, "thresholds": [-4, -5]})["prices"]
+    assert (first["unit"], second["unit"]) == (0, 0)
+    assert second["most"] == pytest.approx(-5)  # in four steps; without that threshold 0
+    assert ask("why", {"source": source, "thresholds": [-4, -6]})["prices"][1] is None
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ COIN = "task=maze:extended&objectives=path&t=-3"
 def test_someone_new_finds_what_the_threshold_costs_and_why_there_is_a_coin(window):
     window.go()
     answer = window.text("#answer-body")
-    assert "time would get worse by 1.2, from −5.2 to about −6.4" in answer
-    assert "At (0,0), the start, (● on the map) it goes Up in 80 % and Right in 20 %" in answer
+    assert "time would get worse by 1.2, from −5.2 to −6.4" in answer
+    assert "At (0,0), the start (● on the map), it goes Up in 80 % and Right in 20 %" in answer
     assert "always Up: tiles+goal −4 (misses −3), time −4" in answer
     assert "always Right: tiles+goal 1 (more than is needed), time −10" in answer
-    assert "never flips a coin has only tiles+goal −3, time −8" in answer
+    assert "never flips a coin has time −8 in place of −5.2 (and tiles+goal −3)" in answer
     assert window.values() == [-3, -5.2]
     assert "80 %" in window.page.locator("#map text").all_text_contents()
     assert "One more unit costs 1.2 of time" in window.text("#objectives")
@@ -117,6 +117,24 @@ def test_thresholds_in_each_others_way_are_named(window):
     assert "tiles ≥ 0 cannot be had together with time ≥ −4" in window.text("#answer-body")
 
 
+def test_at_corners_of_the_front_costs_are_those_of_asking_for_more(window):
+    window.go("task=maze:extended&objectives=path&t=-4")
+    assert "One more unit costs 1.2 of time" in window.text("#objectives")  # to ask less gains 0.8
+    window.go("task=space_traders&t=1")
+    assert "More cannot be had." in window.text("#objectives")
+    assert "More cannot be had than success ≥ 1" in window.text("#answer-body")
+    window.go("task=space_traders&t=0.85")
+    assert "0.1 more costs 9 of time" in window.text("#objectives")
+
+
+def test_a_coin_that_is_not_needed_is_called_so(window):
+    window.go("task=resource_gathering")
+    assert "it need not: always Left has as much of what counts" in window.text("#answer-body")
+    assert "gold 0.1 more costs" not in window.text("#objectives")
+    assert "enemy" in window.text("#view-policy .legend")
+    assert "depends on more than the place" in window.text("#view-policy .legend")
+
+
 def test_discount_and_meaning_are_chosen(window):
     window.go(COIN)
     page = window.page
@@ -146,6 +164,15 @@ def test_a_point_of_the_front_gives_its_thresholds(window):
     page.keyboard.press("Enter")
     window.settle()
     assert window.values() == [-3, -5.2]
+
+
+def test_of_three_objectives_the_one_that_costs_something_is_moved(window):
+    window.go("task=maze:extended&objectives=goal,tiles,time&t=0.5,-4&view=front")
+    assert window.state["x"] == "1"
+    assert window.page.locator("#view-front .point").count() > 15
+    window.page.select_option("#front-x", "0")
+    window.settle()
+    assert "Nothing moves: whatever is asked of goal" in window.text("#view-front")
 
 
 def test_three_meanings_stand_beside_each_other(window):
@@ -201,6 +228,13 @@ def test_what_is_shown_is_taken_along(window):
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode())))
     coin = next(row for row in rows if row["name"] == "(0,0)")
     assert (float(coin["Up"]), float(coin["Right"])) == pytest.approx((0.8, 0.2))
+    with page.expect_download() as download:
+        page.click("#take-answer")
+    table = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert (table[0]["value"], table[0]["what more costs"]) == (
+        "-3",
+        "One more unit costs 1.2 of time.",
+    )
     page.click("#take-python")
     window.settle()
     names: dict = {}

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,8 @@ from lexicone._base.checks import check_range
 from lexicone._base.text import plain_numbers
 from lexicone.criteria._compare import compare
 from lexicone.exact._front import pareto, sensitivity
-from lexicone.exact._solution import Status
+from lexicone.exact._one_more import one_more
+from lexicone.exact._solution import Solution, Status
 from lexicone.models._mdp import decision_states
 from lexicone.order import Order
 from lexicone.tasks._registry import TASKS, find
@@ -21,7 +22,7 @@ from lexicone.web._conflicts import find_conflicts
 from lexicone.web._episodes import play
 from lexicone.web._questions import Known, Loaded, Question
 from lexicone.web._script import script
-from lexicone.web._solving import MAX_BUDGET_STATES, Progress, best_policy
+from lexicone.web._solving import MAX_BUDGET_STATES, Progress, best_policy, solve_expected
 from lexicone.web._sources import Opened
 from lexicone.web._training import Training
 
@@ -163,14 +164,36 @@ def _episode_answer(question: Question, found: Any) -> dict[str, Any]:
 
 
 def why(context: Context, data: Any) -> dict[str, Any]:
-    """Why the policy flips its coins, and why thresholds are missed."""
+    """Why the policy flips its coins, why thresholds are missed, and what more of those that are just met costs."""
     question = context.known.question(data)
     best = best_policy(question, 0.5 * context.seconds, context.progress).solution
     if best is None:
-        return {"coins": [], "without": None, "conflicts": []}
+        return {"coins": [], "without": None, "conflicts": [], "prices": []}
     found = explain_coins(question, best, context.seconds, context.progress)
     each = 0.3 * context.seconds / len(question.order) ** 2
-    return found | {"conflicts": find_conflicts(question, best, each, context.progress)}
+    found["conflicts"] = find_conflicts(question, best, each, context.progress)
+    expected = question.criterion == "expected"
+    found["prices"] = _prices(context, question, best, each) if expected else []
+    return found
+
+
+def _prices(
+    context: Context, question: Question, best: Solution, seconds: float
+) -> list[dict[str, Any] | None]:
+    """What more of each threshold costs, where it is just met."""
+
+    def again(order: Order) -> Solution:
+        return solve_expected(replace(question, order=order), seconds, context.progress)
+
+    told: list[dict[str, Any] | None] = []
+    for j in range(len(question.order) - 1):
+        more = one_more(question.mdp, best, j, again, time_limit=seconds, progress=context.progress)
+        if more is None:
+            told.append(None)
+            continue
+        costs, (most,) = plain_numbers(more.costs), plain_numbers([more.most])
+        told.append({"most": most, "unit": more.unit, "costs": costs})
+    return told
 
 
 def front(context: Context, data: Any) -> dict[str, Any]:

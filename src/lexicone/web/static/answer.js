@@ -1,7 +1,8 @@
 // The answer in words: what is reached, what thresholds cost, which are in each other's way, why it flips a coin.
 
 import { byId, el, list, number, percent, sentence, show, table } from "./dom.js";
-import { cost } from "./objectives.js";
+import { placed } from "./map.js";
+import { cost, priceOf } from "./objectives.js";
 
 const name = (page, state, i) => page.mdp.labels[state.order[i]];
 
@@ -17,9 +18,8 @@ function values(page, state) {
   const { answer } = page;
   const rows = state.order.map((k, i) => {
     const last = i === state.order.length - 1;
-    const met = last ? el("span", { class: "badge open" }, "as much as possible")
-      : el("span", { class: `badge ${answer.satisfied[i] ? "met" : "missed"}` }, answer.satisfied[i] ? "✓ met" : "✗ missed");
-    const row = [page.mdp.labels[k], last ? "" : `at least ${show(answer.thresholds[i])}`, el("strong", {}, show(answer.values[i], 5)), met];
+    const met = last ? "" : el("span", { class: `badge ${answer.satisfied[i] ? "met" : "missed"}` }, answer.satisfied[i] ? "✓ met" : "✗ missed");
+    const row = [page.mdp.labels[k], last ? "as much as possible" : `at least ${show(answer.thresholds[i])}`, el("strong", {}, show(answer.values[i], 5)), met];
     if (answer.chances) row.push(last ? "" : percent(number(answer.chances[i])));
     return row;
   });
@@ -34,28 +34,26 @@ function status(page) {
   return el("p", { class: "conflict" }, answer.message[0].toUpperCase() + answer.message.slice(1), ".");
 }
 
-// "If … had to be one unit better (−2 instead of −3), … would get worse by 1.2, to about −6.4."
+// "If … had to be one unit better (−2 instead of −3), … would get worse by 1.2, from −5.2 to −6.4."
 function price(page, state) {
   const { answer } = page;
-  if (!answer.prices || answer.status !== "optimal") return null;
-  const free = [];
-  const costly = answer.thresholds.map((limit, i) => {
-    if (!answer.satisfied[i] || !Number.isFinite(number(limit))) return null;
-    const hit = answer.prices[i].map((p, k) => [number(p), k]).filter(([p, k]) => k > i && Math.abs(p) > 1e-9);
-    if (!hit.length) {
-      if (number(answer.values[i]) - number(limit) > 1e-9) free.push(name(page, state, i));
-      return null;
-    }
-    const most = page.ranges?.[state.order[i]]?.high ?? Infinity;
-    const unit = [1, 0.1, 0.01, 0.001].find((u) => number(limit) + u <= most + 1e-9) ?? 0.001;
-    const losses = hit.map(([p, k]) => [`${name(page, state, k)} would get worse by ${show(p * unit)}`, `, from ${show(answer.values[k])} to about ${show(number(answer.values[k]) - p * unit)}`]);
-    return el("p", { class: "price" }, "What the threshold costs: if ", el("strong", {}, name(page, state, i)),
+  const [costly, free, most] = [[], [], []];
+  answer.thresholds.forEach((limit, i) => {
+    const found = priceOf(page, state, i);
+    if (!found) return;
+    const { unit, exact, costs } = found;
+    if (number(answer.values[i]) - number(limit) > 1e-6) { free.push(name(page, state, i)); return; }
+    if (!unit) { most.push(`${name(page, state, i)} ≥ ${show(limit)}`); return; }
+    if (!costs.length) return;
+    const losses = costs.map(([loss, k]) => [`${name(page, state, k)} would get worse by ${show(loss)}`, `, from ${show(answer.values[k])} to ${exact ? "" : "about "}${show(number(answer.values[k]) - loss)}`]);
+    costly.push(el("p", { class: "price" }, "What the threshold costs: if ", el("strong", {}, name(page, state, i)),
       ` had to be ${unit === 1 ? "one unit" : show(unit)} better (${show(number(limit) + unit)} instead of ${show(limit)}), `,
       losses.flatMap(([loss, rest], n) => [n ? "; " : "", el("strong", {}, loss), rest]), ".",
-      el("span", { class: "quiet" }, i ? "" : " That holds for small steps; “What is possible” shows the whole curve."));
+      el("span", { class: "quiet" }, costly.length ? "" : " “What is possible” shows the whole curve.")));
   });
-  if (!free.length) return costly;
-  return [...costly, sentence("More than is asked for without any cost: ", [list(free)], ".")];
+  if (most.length) costly.push(sentence("More cannot be had than ", [list(most)], "."));
+  if (free.length) costly.push(sentence("More than is asked for without any cost: ", [list(free)], "."));
+  return costly;
 }
 
 function clashes(page, state) {
@@ -85,25 +83,27 @@ function coins(page, state) {
   if (!answer.coins.length) return null;
   if (!why) return el("p", { class: "why" }, `It flips a coin in ${answer.coins.length === 1 ? "one place" : `${answer.coins.length} places`}.`);
   const [first, ...others] = why.coins.map((coin) => el("div", {},
-    el("p", {}, "Why a coin? At ", el("strong", {}, coin.name), page.mdp.starts.includes(coin.state) ? ", the start," : "", page.mdp.layout ? " (● on the map)" : "", " it goes ", list(coin.sides.map(({ action, share }) => `${action} in ${percent(share)}`)), " of the visits. Compare:"),
+    el("p", {}, "Why a coin? At ", el("strong", {}, placed(page.mdp, coin.state)), page.mdp.starts.includes(coin.state) ? ", the start" : "", page.mdp.layout ? " (● on the map)" : "", ", it goes ", list(coin.sides.map(({ action, share }) => `${action} in ${percent(share)}`)), " of the visits. Compare:"),
     coin.sides.every(({ values: v }) => v) ? el("ul", {}, coin.sides.map((side) => sides(page, state, side))) : null));
   const parts = [first];
   if (others.length) parts.push(el("details", {}, el("summary", {}, `${others.length} more ${others.length > 1 ? "coins" : "coin"}`), others));
-  const reached = answer.values.map((v, i) => `${name(page, state, i)} ${show(v)}`).join(", ");
-  parts.push(el("p", {}, `A threshold on average lets the coin mix both: so the policy has just enough where a threshold is, and the most of the rest: ${reached}.`));
-  if (why.without && asGood(answer, why.without)) {
-    parts.push(el("p", {}, "Here it need not: a policy without a coin has as much of what counts: ", el("strong", {}, why.without.map((v, i) => `${name(page, state, i)} ${show(v)}`).join(", ")), "."));
-  } else if (why.without) {
-    parts.push(el("p", {}, "The best policy that never flips a coin has only ", el("strong", {}, why.without.map((v, i) => `${name(page, state, i)} ${show(v)}`).join(", ")), "."));
+  const words = (values, but = -1) => values.map((v, i) => (i === but ? "" : `${name(page, state, i)} ${show(v)}`)).filter(Boolean).join(", ");
+  const sure = why.coins.length === 1 && first && why.coins[0].sides.find(({ values: v }) => v && behindIn(answer, v) < 0);
+  const worse = why.without ? behindIn(answer, why.without) : null;
+  if (sure || (worse !== null && worse < 0)) {
+    parts.push(el("p", {}, "Here it need not: ", el("strong", {}, sure ? `always ${sure.action}` : "a policy without a coin"), ` has as much of what counts: ${words(sure ? sure.values : why.without)}.`));
+  } else {
+    parts.push(el("p", {}, `A threshold on average lets the coin mix both: so the policy has just enough where a threshold is, and the most of the rest: ${words(answer.values)}.`));
+    if (worse !== null) parts.push(el("p", {}, "The best policy that never flips a coin has ", el("strong", {}, `${name(page, state, worse)} ${show(why.without[worse])} in place of ${show(answer.values[worse])}`), ` (and ${words(why.without, worse)}).`));
   }
   return el("div", { class: "why" }, parts);
 }
 
-// Whether another policy has the same where values are cut at thresholds.
-function asGood(answer, values) {
-  return values.every((value, i) => {
+// The first objective in which a policy falls behind, where values are cut at thresholds; −1 if there is none.
+function behindIn(answer, values) {
+  return values.findIndex((value, i) => {
     const cut = (v) => (i < answer.thresholds.length ? Math.min(number(v), number(answer.thresholds[i])) : number(v));
-    return Math.abs(cut(value) - cut(answer.values[i])) < 1e-6 * Math.max(1, Math.abs(cut(value)));
+    return cut(answer.values[i]) - cut(value) > 1e-6 * Math.max(1, Math.abs(cut(value)));
   });
 }
 
@@ -114,7 +114,7 @@ function footnote(page) {
 }
 
 export function answerRows(page, state) {
-  const rows = [["objective", "threshold", "value", "met", "one more unit costs"]];
+  const rows = [["objective", "threshold", "value", "met", "what more costs"]];
   state.order.forEach((k, i) => {
     const last = i === state.order.length - 1;
     rows.push([page.mdp.labels[k], last ? "" : page.answer.thresholds[i], page.answer.values[i], last ? "" : page.answer.satisfied[i], last ? "" : cost(page, state, i)]);

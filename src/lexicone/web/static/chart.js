@@ -2,11 +2,12 @@
 
 import { ink, show, svg } from "./dom.js";
 
-function ticks(low, high, most = 6) {
+function ticks(low, high, whole = false, most = 6) {
   const span = high - low || 1;
   const power = 10 ** Math.floor(Math.log10(span / most));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => span / s <= most) || power * 10;
   const found = [];
+  const fits = [1, 2, 5, 10].map((m) => m * power).find((s) => span / s <= most) || power * 10;
+  const step = whole ? Math.max(1, fits) : fits;
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) found.push(i * step);
   return found;
 }
@@ -32,8 +33,8 @@ function text(x, y, words, attributes = {}) {
   return svg("text", { x, y, fill: ink("text"), "font-size": 12, "font-family": "sans-serif", ...attributes }, words);
 }
 
-// An empty chart; `x` and `y` turn numbers into places, `plot` is where to draw.
-export function chart({ width: wide = 560, height = 320, across, up, xName = "", yName = "", label, form = show }) {
+// An empty chart; `x` and `y` turn numbers into places, `plot` is where to draw; `whole`: across there are whole numbers.
+export function chart({ width: wide = 560, height = 320, across, up, whole = false, xName = "", yName = "", label, form = show }) {
   const width = Math.min(wide, Math.max(330, innerWidth - 40)); // letters stay readable on small screens
   const [left, right, top, bottom] = [62, width - 14, 14, height - 44];
   const x = (v) => left + ((v - across[0]) / (across[1] - across[0] || 1)) * (right - left);
@@ -41,7 +42,7 @@ export function chart({ width: wide = 560, height = 320, across, up, xName = "",
   const figure = svg("svg", { class: "figure", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   figure.style.maxWidth = `${Math.round(width * 1.25)}px`;
   figure.append(svg("rect", { x: 0, y: 0, width, height, fill: ink("paper") }));
-  for (const t of ticks(...across)) {
+  for (const t of ticks(...across, whole)) {
     figure.append(svg("line", { x1: x(t), x2: x(t), y1: top, y2: bottom, stroke: ink("faint") }));
     figure.append(text(x(t), bottom + 17, form(t), { "text-anchor": "middle" }));
   }

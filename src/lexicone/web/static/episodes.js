@@ -2,7 +2,7 @@
 
 import { chart, curve, span } from "./chart.js";
 import { byId, el, ink, lineInk, named, number, percent, show, svg, table } from "./dom.js";
-import { drawMap } from "./map.js";
+import { drawMap, placed } from "./map.js";
 
 let timer = null;
 
@@ -60,10 +60,11 @@ function tally(page, state, all) {
 }
 
 function told(mdp, episode, step, walk) {
-  const at = named(mdp, walk[walk.length - 1]);
-  if (step >= episode.steps.length) return el("p", { class: "tellers", role: "status" }, `After ${step} steps, at ${at}: the episode ${episode.ending}.`);
+  const at = placed(mdp, walk[walk.length - 1]);
+  const steps = `${step} ${step === 1 ? "step" : "steps"}`;
+  if (step >= episode.steps.length) return el("p", { class: "tellers", role: "status" }, `After ${steps}, at ${at}: the episode ${episode.ending}.`);
   const action = mdp.actions[episode.steps[step][1]];
-  return el("p", { class: "tellers", role: "status" }, `After ${step} steps, at ${at}: next ${action}.`);
+  return el("p", { class: "tellers", role: "status" }, `After ${steps}, at ${at}: next ${action}.`);
 }
 
 // What is left before a threshold is missed; below 0 it still has to be earned, or is lost.
@@ -84,7 +85,7 @@ function budgets(page, state, total) {
 function course(page, state, episode, step) {
   const totals = [state.order.map(() => 0), ...episode.steps.map((s) => s[3].map(number))];
   const limits = page.answer.thresholds.map(number).filter(Number.isFinite);
-  const own = chart({ width: 420, height: 280, across: [0, Math.max(1, totals.length - 1)], up: span([...totals.flat(), ...limits]), xName: "step", yName: "total so far", label: "Totals of the episode" });
+  const own = chart({ width: 420, height: 280, across: [0, Math.max(1, totals.length - 1)], up: span([...totals.flat(), ...limits]), whole: true, xName: "step", yName: "total so far", label: "Totals of the episode" });
   const xs = totals.map((_, i) => i);
   state.order.forEach((_, i) => {
     own.plot.append(curve(xs, totals.map((t) => t[i]), own, { stroke: lineInk(i), "stroke-width": 2.5, "stroke-dasharray": i % 2 ? "7 3" : null }));

@@ -6,7 +6,7 @@ import { criteriaRows, drawCriteria } from "./criteria.js";
 import { byId, el } from "./dom.js";
 import { forget } from "./editor.js";
 import { drawEpisodes, episodeRows, stopPlaying } from "./episodes.js";
-import { axesOf, drawFront, frontRows } from "./front.js";
+import { axesOf, drawFront, firstAxis, frontRows } from "./front.js";
 import { drawHow } from "./how.js";
 import { drawObjectives } from "./objectives.js";
 import { drawPolicy, policyRows } from "./policy.js";
@@ -147,10 +147,10 @@ function follow() {
   const own = key(question);
   const current = () => own === page.questionKey && page.answer;
   if (page.rangesKey !== rangesKey()) behind(current, async () => { await findRanges(); draw(); });
-  if (page.answer.coins.length || page.answer.satisfied.some((met) => !met)) {
+  if (page.answer.prices || page.answer.satisfied.some((met) => !met)) {
     behind(current, async () => {
       const why = await asked("why", question, "looking for reasons");
-      if (current()) { page.why = why; drawAnswer(page, state); }
+      if (current()) { page.why = why; drawAnswer(page, state); drawObjectives(page, state); }
     });
   }
   need(state.view);
@@ -167,6 +167,7 @@ function viewKey(view) {
 function need(view) {
   if (view === "training") { watchTraining(page, state); return; }
   if (!WORDS[view] || !page.answer) return;
+  if (view === "front" && state.x === null && state.order.length > 2) { state.x = firstAxis(page.answer); remember(); }
   const own = viewKey(view);
   if (page.views[view]?.key === own) return;
   const current = () => state.view === view && page.answer && viewKey(view) === own && page.views[view]?.key !== own;

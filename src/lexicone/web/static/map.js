@@ -6,6 +6,25 @@ const CELL = 48;
 const STEPS = { up: [-1, 0], down: [1, 0], left: [0, -1], right: [0, 1], north: [-1, 0], south: [1, 0], west: [0, -1], east: [0, 1] };
 const KINDS = { "#": "wall", H: "high", h: "low", G: "goal", S: "begin" };
 const MANY = 900; // tiles from which on single letters and shares are left out
+const ROOM = 5; // around the map, for shares beside arrows
+
+const isLarge = ({ rows }) => rows.length * rows[0].length > MANY;
+
+// What a legend has to explain about a policy on this map.
+export function seenOn(mdp, rows) {
+  const places = onTiles(mdp, rows);
+  return {
+    coin: places.some(({ coin }) => coin),
+    shares: !isLarge(mdp.layout) && places.some(({ coin, single }) => coin && single),
+    stacked: places.some(({ single, coin, actions }) => !single && !coin && actions.size > 1),
+  };
+}
+
+// A state in words; where it lies if it has no name of its own.
+export function placed(mdp, state) {
+  const [row, column] = mdp.layout?.positions?.[state] || [-1, -1];
+  return mdp.state_names || row < 0 ? named(mdp, state) : `${named(mdp, state)} (row ${row + 1}, column ${column + 1})`;
+}
 
 export function stepOf(mdp, action) {
   return STEPS[mdp.actions[action]?.toLowerCase()] || null;
@@ -30,18 +49,18 @@ function tiles(rows, group) {
     const kind = KINDS[tile] || "floor";
     (paths[kind] ||= []).push(`M${j * CELL} ${i * CELL}h${CELL}v${CELL}h-${CELL}z`);
   }));
-  const thin = rows.length * rows[0].length > MANY;
+  const thin = isLarge({ rows });
   for (const [kind, parts] of Object.entries(paths)) {
     group.append(svg("path", { d: parts.join(""), fill: ink(kind), stroke: ink("grid"), "stroke-width": thin ? 0.4 : 1 }));
   }
 }
 
 function letters(layout, group) {
-  const size = layout.rows.length * layout.rows[0].length;
+  const large = isLarge(layout);
   for (const [i, j, mark] of layout.marks) {
-    if (size > MANY && !"SG".includes(mark)) continue;
-    const big = size > MANY ? 40 : mark.length > 3 ? 10 : 13;
-    group.append(svg("text", { x: j * CELL + 4, y: i * CELL + (size > MANY ? 40 : 14), "font-size": big, fill: ink("text"), "font-family": "sans-serif", "font-weight": 600 }, mark));
+    if (large && !"SG".includes(mark)) continue;
+    const big = large ? 40 : mark.length > 3 ? 10 : 13;
+    group.append(svg("text", { x: j * CELL + 4, y: i * CELL + (large ? 40 : 14), "font-size": big, fill: ink("text"), "font-family": "sans-serif", "font-weight": 600 }, mark));
   }
 }
 
@@ -71,27 +90,30 @@ function arrow(row, column, [down, right], length, back) {
   return `M${x} ${y}L${ex} ${ey}M${ex - u * head + v * head * 0.7} ${ey - v * head + u * head * 0.7}L${ex} ${ey}L${ex - u * head - v * head * 0.7} ${ey - v * head - u * head * 0.7}`;
 }
 
+// How often an action is taken: beside its arrow, each direction in a quarter of the tile of its own.
+function shareMark(row, column, [down, right], share, alone) {
+  const side = down < 0 || right > 0 ? 14 : -14;
+  const x = column * CELL + CELL / 2 + (alone && right ? 0 : side);
+  const y = row * CELL + CELL / 2 + (down < 0 || right < 0 ? -6.5 : 13.5);
+  return svg("text", { x, y, "font-size": 9, "font-weight": 700, "text-anchor": "middle", fill: ink("coin"), "font-family": "sans-serif", stroke: ink("floor"), "stroke-width": 2.5, "paint-order": "stroke" }, `${Math.round(100 * share)} %`);
+}
+
 // A learned policy chooses at random nearly everywhere: then only what is likely is drawn, and no coin.
 function arrows(mdp, rows, group, learned) {
   const places = onTiles(mdp, rows);
   const most = Math.max(1e-9, ...places.map(({ visits }) => visits));
   const widths = new Map();
   const labels = [];
-  const few = mdp.layout.rows.length * mdp.layout.rows[0].length <= MANY;
+  const few = !isLarge(mdp.layout);
   for (const { row, column, visits, actions, coin, single } of places) {
-    for (const [action, weight] of actions) {
-      const share = weight / (visits || 1);
-      if (learned && share < 0.1) continue;
+    const shown = [...actions].map(([action, weight]) => [action, weight / (visits || 1)]).filter(([, share]) => !learned || share >= 0.1);
+    const forked = coin && shown.length > 1;
+    for (const [action, share] of shown) {
       const step = stepOf(mdp, action);
       const level = Math.max(1, Math.ceil(5 * Math.sqrt((visits * share) / most)));
-      if (step) widths.set(level, `${widths.get(level) || ""}${arrow(row, column, step, coin ? 20 : 24, coin ? 0 : 12)}`);
+      if (step) widths.set(level, `${widths.get(level) || ""}${arrow(row, column, step, forked ? 20 : 24, forked ? 0 : 12)}`);
       else if (few) labels.push([row, column, mdp.actions[action].slice(0, 7), 30 + 11 * labels.filter(([r, c]) => r === row && c === column).length]);
-      if (coin && single && few && step && share > 0.005 && !(learned && share > 0.9)) {
-        const [down, right] = step;
-        const x = column * CELL + CELL / 2 + right * 12 - down * 13;
-        const y = row * CELL + CELL / 2 + (down ? down * 14 + 4 : right > 0 ? 16 : -7);
-        group.append(svg("text", { x, y, "font-size": 10, "font-weight": 700, "text-anchor": "middle", fill: ink("coin"), "font-family": "sans-serif", stroke: ink("floor"), "stroke-width": 2.5, "paint-order": "stroke" }, `${Math.round(100 * share)} %`));
-      }
+      if (coin && single && few && step && share > 0.005 && !(learned && share > 0.9)) group.append(shareMark(row, column, step, share, !forked));
     }
     if (coin && !learned) group.append(svg("circle", { cx: column * CELL + CELL / 2, cy: row * CELL + CELL / 2, r: few ? 5 : 16, fill: ink("coin"), class: "coin" }));
   }
@@ -133,9 +155,9 @@ export function tellTile(mdp, rows, row, column) {
 export function drawMap(mdp, { rows = [], walk = null, cursor = null, label = "map", faint = false, learned = false } = {}) {
   const { layout } = mdp;
   const [height, width] = [layout.rows.length * CELL, layout.rows[0].length * CELL];
-  const figure = svg("svg", { class: "figure", viewBox: `-2 -2 ${width + 4} ${height + 4}`, role: "img", "aria-label": label });
+  const figure = svg("svg", { class: "figure", viewBox: `${-ROOM} ${-ROOM} ${width + 2 * ROOM} ${height + 2 * ROOM}`, role: "img", "aria-label": label });
   figure.style.maxWidth = `${Math.min(Math.max(width * 1.6, 200), 720)}px`;
-  figure.append(svg("rect", { x: -2, y: -2, width: width + 4, height: height + 4, fill: ink("paper") }));
+  figure.append(svg("rect", { x: -ROOM, y: -ROOM, width: width + 2 * ROOM, height: height + 2 * ROOM, fill: ink("paper") }));
   const group = svg("g");
   tiles(layout.rows, group);
   letters(layout, group);

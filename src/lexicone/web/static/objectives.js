@@ -60,14 +60,31 @@ function update(page, state, k, i) {
   row.querySelector(".cost").textContent = cost(page, state, i);
 }
 
-// What one more unit of a threshold costs of those after it.
+// What more of a threshold costs of those after it: an amount, and pairs of cost and objective. From the two optima where
+// they are known, before that from the slope; no amount means that there is no more to have.
+export function priceOf(page, state, i) {
+  const { answer, why } = page;
+  const limit = number(answer?.thresholds[i]);
+  if (!answer?.prices || answer.status !== "optimal" || !answer.satisfied[i] || !Number.isFinite(limit)) return null;
+  const known = why?.prices?.[i];
+  const most = number(known?.most ?? page.ranges?.[state.order[i]]?.high ?? Infinity);
+  const rest = most - limit;
+  const unit = known?.unit ?? (rest <= 1e-6 * Math.max(1, Math.abs(limit)) ? 0 : [1, 0.1, 0.01].find((u) => u <= rest + 1e-9) ?? 0.001);
+  const costs = known ? known.costs.map(number) : answer.prices[i].map((price, k) => (k > i ? number(price) * unit : 0));
+  return { unit, exact: Boolean(known), costs: costs.map((loss, k) => [loss, k]).filter(([loss]) => Math.abs(loss) > 1e-9) };
+}
+
 export function cost(page, state, i) {
+  const found = priceOf(page, state, i);
+  if (!found) return "";
+  const { unit, exact, costs } = found;
   const { answer, mdp } = page;
-  if (!answer?.prices || answer.status !== "optimal" || !answer.satisfied[i]) return "";
-  const parts = answer.prices[i].map((price, k) => [number(price), k])
-    .filter(([price, k]) => k > i && Math.abs(price) > 1e-9)
-    .map(([price, k]) => `${show(price)} of ${mdp.labels[state.order[k]]}`);
-  return parts.length ? `One more unit costs ${parts.join(", ")}.` : "One more unit costs nothing.";
+  const reached = number(answer.values[i]);
+  if (reached - number(answer.thresholds[i]) > 1e-6) return `Up to ${show(reached)}, more costs nothing.`;
+  if (!unit) return "More cannot be had.";
+  const more = unit === 1 ? "One more unit" : `${show(unit)} more`;
+  if (!costs.length) return `${more} costs nothing.`;
+  return `${more} costs ${exact ? "" : "about "}${costs.map(([loss, k]) => `${show(loss)} of ${mdp.labels[state.order[k]]}`).join(", ")}.`;
 }
 
 // The item follows the pointer from place to place; the order changes when it is let go.

@@ -2,8 +2,9 @@
 
 import { byId, choice, el, list, named, number, percent, show, svg, table, ink } from "./dom.js";
 import { draft, onKey, paint, tools } from "./editor.js";
-import { cursorMark, drawMap, tellTile, tileAt } from "./map.js";
+import { cursorMark, drawMap, seenOn, tellTile, tileAt } from "./map.js";
 import { isMaze, optionValue } from "./source.js";
+import { TILES } from "./words.js";
 
 let cursor = [0, 0];
 let axes = [0, 1];
@@ -51,22 +52,28 @@ function onMap(page, state, panel) {
     if (page.editing) { event.preventDefault(); map.focus({ preventScroll: true }); paint(page, at); } else mark();
   });
   if (page.editing) map.style.touchAction = "none";
-  const parts = [page.editing ? tools(page) : null, page.problem ? el("p", { class: "conflict" }, page.problem) : null, map, teller, legend(page, state), states(page)];
+  const parts = [page.editing ? tools(page) : null, page.problem ? el("p", { class: "conflict" }, page.problem) : null, map, teller, legend(page, state, mdp, rows), states(page)];
   panel.replaceChildren(...parts.filter(Boolean));
   if (focused) map.focus({ preventScroll: true });
   else if (tool) panel.querySelector(`[data-tile="${tool}"]`)?.focus({ preventScroll: true });
   else if (active && !document.activeElement?.id) byId(active)?.focus({ preventScroll: true });
 }
 
-function legend(page, state) {
+function legend(page, state, mdp, shown) {
   const entry = (kind, letter, words) => el("span", {}, el("i", { class: `k-${kind}` }, letter), words);
   const parts = [];
   if (isMaze(state.source)) {
     const points = (name, otherwise) => show(optionValue(state.source, name, otherwise));
     parts.push(entry("begin", "S", "start"), entry("goal", "G", `goal: ${points("goal_reward", 1)}`),
       entry("high", "H", `bad tile: ${points("high_penalty", -5)} on arrival`), entry("low", "h", `bad tile: ${points("low_penalty", -4)} on arrival`), entry("wall", "", "wall"));
+  } else {
+    parts.push(...(TILES[page.mdp?.task] || []).map((words) => entry(...words)));
   }
-  parts.push(el("span", {}, "→ what the best policy does; thicker: more often"), el("span", {}, "● it flips a coin; the shares stand at the arrows"));
+  if (!shown.length) return el("div", { class: "legend" }, parts);
+  const seen = seenOn(mdp, shown);
+  parts.push(el("span", {}, "→ what the best policy does; thicker: more often"));
+  if (seen.stacked) parts.push(el("span", {}, "several arrows: it depends on more than the place (see the states below)"));
+  if (seen.coin) parts.push(el("span", {}, `● it flips a coin${seen.shares ? "; the shares stand at the arrows" : ""}`));
   return el("div", { class: "legend" }, parts);
 }
 

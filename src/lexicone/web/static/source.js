@@ -3,10 +3,10 @@
 import { byId, choice, el, show } from "./dom.js";
 
 const OBJECTIVES = [
-  ["path", "tiles and goal, then time"],
-  ["endpoint", "goal, then tiles"],
-  ["endpoint-time", "time, then tiles"],
-  ["goal,tiles,time", "goal, then tiles, then time"],
+  ["path", "tiles + goal, time"],
+  ["endpoint", "goal, tiles"],
+  ["endpoint-time", "time, tiles"],
+  ["goal,tiles,time", "goal, tiles, time"],
 ];
 const NUMBERS = [
   ["high_penalty", "Tile H gives", -5],

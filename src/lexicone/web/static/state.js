@@ -9,7 +9,7 @@ export const state = {};
 
 function whole(text, most) {
   const value = Number(text);
-  return Number.isInteger(value) && value >= 0 && value <= most ? value : null;
+  return text !== "" && Number.isInteger(value) && value >= 0 && value <= most ? value : null;
 }
 
 function readThreshold(text) {

@@ -1,5 +1,6 @@
 // Take it along: the link, the figures as PNG and SVG, the numbers as CSV, the lines of Python.
 
+import { answerRows } from "./answer.js";
 import { ask, Cancelled, fail } from "./api.js";
 import { byId, svg } from "./dom.js";
 import { link } from "./state.js";
@@ -85,6 +86,10 @@ export function setUpTake(page, state) {
     const rows = page.rowsOf(state.view);
     if (!rows) { say("there are no numbers yet"); return; }
     download(file("csv"), "text/csv", csv(rows));
+  };
+  byId("take-answer").onclick = () => {
+    if (!page.answer) { say("there is no answer yet"); return; }
+    download("lexicone-answer.csv", "text/csv", csv(answerRows(page, state)));
   };
   byId("take-python").onclick = async (event) => {
     const open = byId("python").hidden;

@@ -69,7 +69,10 @@ function returns(k) {
   const level = (value, words, attributes) => {
     if (!Number.isFinite(value)) return;
     own.plot.append(svg("line", { x1: own.left, x2: own.right, y1: own.y(value), y2: own.y(value), ...attributes }));
-    own.plot.append(own.text(own.left + 5, own.y(value) - 4, `${words} ${show(value)}`, { "font-size": 11, fill: ink("text"), stroke: ink("paper"), "stroke-width": 3, "paint-order": "stroke" }));
+    const told = `${words} ${show(value)}`;
+    const y = own.y(value) - own.top < 18 ? own.y(value) + 15 : own.y(value) - 5; // inside the frame
+    own.plot.append(svg("rect", { x: own.right - 6.4 * told.length - 8, y: y - 11, width: 6.4 * told.length + 8, height: 15, fill: ink("paper"), "fill-opacity": 0.85 }));
+    own.plot.append(own.text(own.right - 4, y, told, { "font-size": 11, "text-anchor": "end" }));
   };
   const same = Math.abs(limit - best) < 1e-6;
   level(limit, same ? "threshold, and exact optimum" : "threshold", { stroke: ink("quiet"), "stroke-dasharray": "6 4", "stroke-width": 1.5 });
@@ -90,7 +93,7 @@ function improved() {
     high.forEach((v, i) => { low[i] = v; });
   });
   return el("div", {}, el("h3", {}, "Which objective was being improved when"), own.figure,
-    el("div", { class: "legend" }, found.labels.map((name, k) => el("span", {}, el("i", { class: `k-${(k % 7) + 1}` }), name)), el("span", {}, "the rest: no direction was found")));
+    el("div", { class: "legend" }, found.labels.map((name, k) => el("span", {}, el("i", { class: `k-${(k % 7) + 1}` }), name)), low.some((v) => v < 0.999) ? el("span", {}, "the rest: no direction was found") : null));
 }
 
 function policy(page, state) {
@@ -105,7 +108,7 @@ function policy(page, state) {
         Array.from({ length: found.seeds }, (_, i) => el("option", { value: String(i), selected: i === state.run }, String(i))))),
       times.length ? el("label", { class: "field tight" }, el("span", {}, "When"), el("input", { type: "range", id: "when", min: "0", max: String(times.length), step: "1", value: String(at), "aria-valuetext": when, oninput: (e) => go(Number(e.target.value)) })) : el("span", { class: "quiet" }, "as it is now; lexicone train --snapshots keeps some on the way"),
       el("span", {}, when)),
-    el("p", { role: "status" }, `Exact means: ${words}`),
+    el("p", { role: "status" }, `What it reaches on average, computed exactly: ${words}`),
     el("p", { class: "hint" }, "Arrows: actions of at least 10 %; thicker: more often."),
     kept && page.mdp?.layout ? drawMap(page.mdp, { rows: kept.rows, learned: true, label: `The policy of seed ${state.run} ${when}` }) : null);
 }

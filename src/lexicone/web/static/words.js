@@ -20,6 +20,13 @@ export const CRITERION = {
   deterministic: ["on average, without coins", "in each place always the same action"],
 };
 
+// Of maps that are no mazes: kind of tile, letter, meaning.
+export const TILES = {
+  grid: [["begin", "S", "start"], ["goal", "G", "goal"], ["low", "", "hazards, each tile its own mixture"]],
+  resource_gathering: [["begin", "S", "home, where it starts and ends"], ["floor", "g", "gold"], ["floor", "d", "diamond"], ["floor", "E", "enemy: may attack"]],
+  deep_sea_treasure: [["begin", "S", "start"], ["floor", "1", "treasure, and what it is worth"], ["wall", "", "sea floor"]],
+};
+
 export const VIEW = {
   policy: "Policy",
   front: "What is possible",
@@ -28,4 +35,4 @@ export const VIEW = {
   training: "Training",
 };
 
-export const GAMMA = "1: all steps count the same. Below 1, later steps count less: the step after next γ times γ.";
+export const GAMMA = "Below 1, later steps count less.";
