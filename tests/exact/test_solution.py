@@ -62,7 +62,7 @@ def test_the_coin_is_explained(maze, solved):
         "always Up would have (-4, -4) and miss tiles+goal, always Right would have (1, -10) and meet all thresholds"
         in text
     )
-    assert "one unit stricter costs 1.2 of time" in text
+    assert "one unit stricter costs at least 1.2 of time" in text
     assert text.index("(0,0), 1×") < text.index("(0,4), 1×")  # of equals, the coin first
     calm = lx.solve(maze, [-4]).explain()
     assert "never flips a coin" in calm

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import lexicone as lx
 from lexicone.reports._pictures import Pictures
 from lexicone.studies import paper
 from tests.helpers.commands import run
+from tests.helpers.saved_runs import ENVIRONMENT_RUN, PPO_RUN
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "br"}
@@ -72,7 +74,8 @@ def test_a_solution(solved, tmp_path):
         "tiles+goal at least -3",
         "time as high as possible",
         "on average",
-        "one unit stricter costs 1.2 of time",
+        "one unit stricter costs at least 1.2 of time",
+        "If tiles+goal had to be at least -2 instead of at least -3, time would be -6.4 instead of -5.2.",
         "(0,0) it flips a coin: Up (0.8) or Right (0.2)",
         "always Up would have (-4, -4)",
         "verified",
@@ -86,6 +89,21 @@ def test_a_solution(solved, tmp_path):
     again = lx.Solution.load(tmp_path / "new" / "page.safetensors")
     assert again.explain() == solution.explain()
     assert (tmp_path / "new" / "page.csv").read_text() == solution.to_csv()
+
+
+def test_at_a_corner_of_the_front_it_says_what_more_costs(solved, tmp_path):
+    """The slope of the duals is 0.8 there, that of asking for less."""
+    for limit, said in (
+        (-4, "If tiles+goal had to be at least -3 instead of at least -4, time would be -5.2 instead of -4."),
+        (1, "Stricter cannot be asked of tiles+goal: at least 1 is the best there is."),
+    ):  # fmt: skip
+        solution = lx.solve(solved[0], {"tiles+goal": limit, "time": None})
+        assert said in Page(lx.report(solution, tmp_path / "p.html", mdp=solved[0])).text
+    swapped = lx.solve(solved[0], {"time": lx.at_least(-5), "tiles+goal": lx.highest})
+    page = Page(lx.report(swapped, tmp_path / "p.html", mdp=solved[0]))
+    assert (
+        "If time had to be at least -4 instead of at least -5, tiles+goal would be -4" in page.text
+    )
 
 
 def test_without_the_model_there_is_no_picture_and_no_second_proof(solved, tmp_path):
@@ -144,6 +162,32 @@ def test_learners_have_a_page_and_none_is_lost(tmp_path):
     assert page.source.count("<figure>") == 3
 
 
+def test_a_training_is_judged_as_its_thresholds_were_meant(tmp_path):
+    """A mean may hold although many episodes miss it; so the share of episodes is no success then."""
+    trained = lx.load(PPO_RUN)
+    trained = replace(trained, order=lx.Order([0.75]))
+    sure = trained.values()[:, 0] >= 0.75
+    assert sure.tolist() == [False, True]
+    assert (trained.evaluate(200, seed=1).success < 0.9).all()
+    page = Page(lx.report(trained, tmp_path / "page.html"))
+    assert "PPO: all thresholds hold on average on 1 of 2 seeds" in page.text
+    assert "The policy of seed 1, the best" in page.text
+    assert "95 % interval" in page.text
+    learner = replace(trained.learner, criterion="episode", confidence=0.9)
+    page = Page(lx.report(replace(trained, learner=learner), tmp_path / "page.html"))
+    assert "PPO: all thresholds hold in 90 % of episodes on 0 of 2 seeds" in page.text
+    page = Page(lx.report({"one": trained, "two": trained}, tmp_path / "page.html"))
+    assert "Most dependable here: one, two, with 50% of seeds" in page.text
+
+
+def test_a_training_in_an_environment_has_no_optimum_beside_it(tmp_path):
+    page = Page(lx.report(lx.load(ENVIRONMENT_RUN), tmp_path / "page.html"))
+    assert (
+        "all thresholds hold on average on 0 of 2 seeds. The training is not finished" in page.text
+    )
+    assert "there is no model of the environment" in page.text
+
+
 def maze_results(experiment, reported, won):
     part = {
         "title": "literal", "thresholds": [0.5], "episodes": 10, "steps": 99.0, "success": [1.0, 0.0],
@@ -189,6 +233,12 @@ def test_a_reproduction_says_what_the_paper_says_beside_it(reproduction, tmp_pat
     assert "lexicone reproduce all" in page.text
     single = Page(lx.report(reproduction / "ftn", tmp_path / "one.html"))
     assert "lexicone reproduce ftn" in single.text
+    found = maze_results("exp1", "7 of 10", 0)
+    found["parts"]["literal"]["usual_episodes"] = 4000
+    (reproduction / "exp1" / "results.json").write_text(json.dumps(found))
+    short = Page(lx.report(reproduction / "exp1", tmp_path / "short.html"))
+    assert "10 episodes in place of 4,000: too few to compare" in short.text
+    assert "the interval found here" not in short.text
     (reproduction / "ftn" / "results.json").write_text('{"leaf": 3, "tlq": {}, "parts": {}}')
     with pytest.raises(ValueError, match=r"result: the results in .* are not complete"):
         lx.report(reproduction / "ftn", tmp_path / "none.html")

@@ -192,9 +192,9 @@ def _met(
     )
     name = f"{labels[j]} {level.bound}"
     if costs:
-        return f"{name} is met and binds: one unit stricter costs {costs}."
+        return f"{name} is met and binds: one unit stricter costs at least {costs}."
     if abs(spare) <= _EXACT * max(1.0, abs(threshold)):
-        return f"{name} is met exactly and costs nothing."
+        return f"{name} is met exactly; the duals know no price."
     left = abs(value - (level.amount if level.amount is not None else np.inf))
     return f"{name} is met with {left:.4g}{level.unit} to spare and costs nothing."
 

@@ -76,7 +76,10 @@ class Solution:
     satisfied: Bool[np.ndarray, " K-1"]
     """Which thresholds are met, up to the tolerance."""
     prices: Float[np.ndarray, "K-1 K"]
-    """``prices[j,i]``: what one more unit of threshold j costs of objective i > j (0 where j is not met)."""
+    """``prices[j,i]``: what one more unit of threshold j costs of objective i > j at least (0 where j is not met).
+
+    They are duals, slopes of a concave front. At its corners there are two slopes, and this is one of them or one
+    between; where threshold j is the most that can be had it is 0, for there is no more."""
     bound: Float[np.ndarray, " K"]
     """From the duals: no policy that has ``bound[j]`` of every objective j < i has more than ``bound[i]``, both cut at
     the thresholds."""

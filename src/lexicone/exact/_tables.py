@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRICE_COLUMN", "SolutionRow", "sensitivity_table", "solution_rows", "solution_table"]
 
-PRICE_COLUMN = "one unit stricter costs"
+PRICE_COLUMN = "one unit stricter costs at least"
 _NO_PRICE = 1e-9
 
 

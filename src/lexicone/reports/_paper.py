@@ -139,6 +139,9 @@ def _within(results: dict[str, Any]) -> str:
     won, _, count = str(results["paper"]).partition(" of ")
     if part is None or not (won.isdigit() and count.isdigit()):
         return ""
+    if part["episodes"] < part.get("usual_episodes", 0):
+        said = f"{part['episodes']:,} episodes in place of {part['usual_episodes']:,}: too few to compare"
+        return f"<p>{badge(said, False)}</p>"
     low, high = part["interval"]
     inside = low <= int(won) / int(count) <= high
     where = "within" if inside else "outside"

@@ -9,12 +9,15 @@ from lexicone._base.html import paragraphs, table
 from lexicone.exact._explanation import explain_thresholds, visited_states
 from lexicone.exact._front import sensitivity
 from lexicone.exact._linear_quadratic import LinearQuadraticSolution
+from lexicone.exact._one_more import one_more
 from lexicone.exact._solution import Solution
 from lexicone.exact._solution_views import action_name
+from lexicone.exact._solver import Solver
 from lexicone.exact._tables import PRICE_COLUMN, solution_rows
+from lexicone.models._matching import match_places
 from lexicone.models._mdp import MDP, decision_states
 from lexicone.proofs._verify import verify
-from lexicone.reports._common import Origin, again, in_python, made, question
+from lexicone.reports._common import Origin, again, goal_in_words, in_python, made, question
 from lexicone.reports._page import Section, badge, page
 from lexicone.reports._pictures import Pictures
 
@@ -73,9 +76,10 @@ def _answer(solution: Any, mdp: MDP | None, pictures: Pictures) -> Section:
         if fits is not None:
             drawn = plots.draw_model(fits, solution.policy, solution.occupancy)
             where = "on the map" if fits.layout is not None else "as a graph of states"
+            tiles = "" if fits.layout is None else _tiles("".join(fits.layout.rows))
             caption = (
                 f"What the policy does, {where}: arrows where it goes, wider the more likely, with the probability "
-                "where it flips a coin."
+                f"where it flips a coin.{tiles}"
             )
             parts.append(pictures.show(drawn, caption))
     else:
@@ -93,6 +97,9 @@ def cost_section(solution: Any, mdp: MDP | None, pictures: Pictures) -> Section:
         and _fits(solution, mdp)
         and int(decision_states(mdp).sum()) <= _STATES_MOVED
     )
+    if small:
+        assert mdp is not None
+        parts.append(paragraphs("\n".join(_one_more(solution, mdp))))
     for j in range(len(solution.order) - 1 if small else 0):
         if not np.isfinite(solution.order.thresholds[j]):
             continue
@@ -110,6 +117,39 @@ def cost_section(solution: Any, mdp: MDP | None, pictures: Pictures) -> Section:
         )
         parts.append(pictures.show(plots.draw_sensitivity(moved, solution.labels), caption))
     return Section("What each threshold costs", parts)
+
+
+def _tiles(seen: str) -> str:
+    """What letters on a map mean."""
+    kinds = {"S": "S the start", "G": "G the goal", "H": "HH and hh bad tiles", "#": "dark a wall"}
+    told = [words for tile, words in kinds.items() if tile in seen]
+    return f" {', '.join(told)}." if told else ""
+
+
+def _one_more(solution: Solution, mdp: MDP) -> list[str]:
+    """What the optimum would be if a little more were asked, one threshold at a time."""
+    order, lines = solution.order, []
+    places, _ = match_places(mdp, order, gamma=solution.gamma)
+    model = mdp.reorder(places)
+    solver = Solver(model, solution.gamma)
+    for j, label in enumerate(solution.labels[:-1]):
+        found = one_more(model, solution, j, solver.solve)
+        if found is None:
+            continue
+        now = goal_in_words(order.levels[j], False)
+        if not found.unit:
+            lines.append(f"Stricter cannot be asked of {label}: {now} is the best there is.")
+            continue
+        asked = min(order.thresholds[j] + found.unit, found.most)
+        then = goal_in_words(order.moved(j, asked).levels[j], False)
+        before, after = order.in_units(solution.values), order.in_units(found.values)
+        lost = [
+            f"{solution.labels[i]} would be {after[i] + 0.0:.6g} instead of {before[i] + 0.0:.6g}"
+            for i in np.flatnonzero(found.costs)
+        ]
+        costs = ", ".join(lost) or "nothing else would be lost"
+        lines.append(f"If {label} had to be {then} instead of {now}, {costs}.")
+    return lines
 
 
 def _conduct(solution: Solution) -> Section:

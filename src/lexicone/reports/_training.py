@@ -1,4 +1,7 @@
-"""The report of a training, or of several learners on one task: how well each seed does, and how sure the rates are."""
+"""The report of a training, or of several learners on one task: how well each seed does, and how sure the rates are.
+
+A seed succeeds if its thresholds hold as its learner meant them: on average, or in a share of the episodes.
+"""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,6 +15,7 @@ from lexicone._base.html import paragraphs, table
 from lexicone._base.text import vector_text
 from lexicone.exact._solution import Solution
 from lexicone.exact._solve import solve
+from lexicone.learning._diagnosis import diagnose
 from lexicone.learning._result_model import Trained
 from lexicone.models._reachability import reachable
 from lexicone.order import Order
@@ -25,7 +29,7 @@ __all__ = ["comparison_page", "training_page"]
 
 EPISODES = 200
 """Evaluation episodes of each seed."""
-_DONE = 0.9  # of the episodes: a seed that is called successful
+_ON_AVERAGE = "on average"
 _LEAST_DRAWN = 0.01  # actions less likely than that are not drawn
 
 
@@ -34,6 +38,10 @@ class _Judged:
     """What sampled episodes of one training say, and for a model its exact values."""
 
     trained: Any
+    held: np.ndarray
+    """Whether all thresholds hold, for each seed."""
+    meant: str
+    """How they are meant to hold."""
     success: np.ndarray
     returns: np.ndarray
     exact: Solution | None
@@ -41,7 +49,11 @@ class _Judged:
 
     @property
     def won(self) -> int:
-        return int((self.success >= _DONE).sum())
+        return int(self.held.sum())
+
+    @property
+    def by_mean(self) -> bool:
+        return self.meant == _ON_AVERAGE
 
 
 def training_page(trained: Any, origin: Origin, title: str) -> str:
@@ -58,7 +70,7 @@ def training_page(trained: Any, origin: Origin, title: str) -> str:
         _curves({learner: found}, pictures),
         again(origin, _settings(trained), _python(trained)),
     ]
-    rate = f"{found.won} of {trained.seeds} seeds meet all thresholds in at least {_DONE:.0%} of their episodes"
+    rate = f"all thresholds hold {found.meant} on {found.won} of {trained.seeds} seeds"
     unfinished = (
         "" if int(trained.run.update) >= trained.updates else " The training is not finished."
     )
@@ -84,22 +96,42 @@ def comparison_page(trainings: Mapping[str, Any], origin: Origin, title: str) ->
     most = found[best].won / len(found[best].success)
     equal = [name for name, one in found.items() if one.won / len(one.success) == most]
     lead = f"{len(found)} learners. Most dependable here: {', '.join(equal)}, with {most:.0%} of seeds."
+    if not most:
+        lead = f"{len(found)} learners. None of them has a seed on which all thresholds hold."
     return page(title, lead, sections, made())
 
 
 def _judge(trained: Any) -> _Judged:
+    """By sampled episodes; means of a model's policies by their exact values."""
     sampled = trained.evaluate(EPISODES, seed=1)
-    exact = gap = None
-    if isinstance(trained, Trained):
+    told = diagnose(trained.order, trained.learner, trained.history, sampled, trained.status)
+    held, exact, gap = told.held, None, None
+    if isinstance(trained, Trained) and told.criterion != "chance":
         exact = solve(trained.mdp, trained.order)
         gap = trained.gap(exact)
-    return _Judged(trained, sampled.success, sampled.returns.mean(axis=1), exact, gap)
+        if told.criterion == "expected":
+            held = trained.order.satisfied(trained.values())
+    shares = set(told.asked[np.isfinite(told.asked)].tolist())
+    meant = (
+        f"in {100 * min(shares):g} % of episodes"
+        if len(shares) == 1
+        else "in the shares of episodes asked for"
+    )
+    return _Judged(
+        trained,
+        np.asarray(held).all(axis=1) & ~trained.diverged,
+        meant if shares else _ON_AVERAGE,
+        sampled.success,
+        sampled.returns.mean(axis=1),
+        exact,
+        gap,
+    )
 
 
 def _answer(found: _Judged, pictures: Pictures) -> Section:
     trained, order = found.trained, found.trained.order
     parts = [
-        f"<p>{badge(f'{found.won} of {trained.seeds} seeds succeed', found.won == trained.seeds)}</p>",
+        f"<p>{badge(f'thresholds hold on {found.won} of {trained.seeds} seeds', found.won == trained.seeds)}</p>",
         _seeds_table(found),
     ]
     if found.exact is not None:
@@ -116,11 +148,16 @@ def _answer(found: _Judged, pictures: Pictures) -> Section:
 
 def _seeds_table(found: _Judged) -> str:
     order, labels = found.trained.order, found.trained.labels
-    head = ["seed", "episodes that meet all thresholds", *(f"mean {label}" for label in labels)]
+    head = [
+        "seed",
+        f"thresholds, {found.meant}",
+        "episodes that meet all",
+        *(f"mean {label}" for label in labels),
+    ]
     head += [f"gap in {label}" for label in labels] if found.gap is not None else []
     rows = []
     for i, share in enumerate(found.success):
-        row = [str(i), f"{share:.0%}"]
+        row = [str(i), "hold" if found.held[i] else "missed", f"{share:.0%}"]
         row += [f"{value:.4g}" for value in order.in_units(found.returns[i])]
         if found.gap is not None:
             row += [f"{abs(value):.3g}" for value in order.in_units(found.gap[i])]
@@ -133,7 +170,7 @@ def _policies(found: _Judged, pictures: Pictures) -> str:
     trained, exact = found.trained, found.exact
     if exact is None or trained.mdp.layout is None or trained.diverged.all():
         return ""
-    best = int(np.argmax(np.where(trained.diverged, -1.0, found.success)))
+    best = _best_seed(found)
     learned = trained.policy(best)
     learned = np.where(learned < _LEAST_DRAWN, 0.0, learned)
     learned /= learned.sum(axis=1, keepdims=True)
@@ -149,6 +186,14 @@ def _policies(found: _Judged, pictures: Pictures) -> str:
             "The exact optimum, in expectation.",
         ),
     )
+
+
+def _best_seed(found: _Judged) -> int:
+    """The one that is least behind the optimum, or with the most episodes that succeed."""
+    if found.by_mean and found.gap is not None:
+        lost = np.where(found.trained.diverged[:, None], np.inf, np.round(found.gap, 3))
+        return int(np.lexsort(lost.T[::-1])[0])
+    return int(np.argmax(np.where(found.trained.diverged, -1.0, found.success)))
 
 
 def _comparison_table(found: Mapping[str, _Judged]) -> str:
@@ -167,6 +212,8 @@ def _cost(found: _Judged, pictures: Pictures) -> Section:
     """What thresholds cost at the exact optimum; unknown for an environment."""
     if found.exact is None:
         note = "What a threshold costs is not known: there is no model of the environment to compute it from."
+        if isinstance(found.trained, Trained):
+            note = "What a threshold costs is computed for thresholds on average only."
         return Section("What each threshold costs", [paragraphs(note)])
     section = cost_section(found.exact, found.trained.mdp, pictures)
     return Section(section.title, [paragraphs("At the exact optimum:"), *section.parts])
@@ -176,27 +223,43 @@ def _certainty(found: Mapping[str, _Judged]) -> Section:
     """Intervals over seeds, since seeds are what differs."""
     rows = []
     for name, one in found.items():
-        count = len(one.success)
+        count, order = len(one.held), one.trained.order
         rate = stats.binomtest(one.won, count).proportion_ci(method="wilson")
+        ends = [order.in_units(end) for end in interval_of_mean(one.returns)]
+        means = [_interval(*sorted(pair), "{:.4g}") for pair in zip(*ends, strict=True)]
         (low,), (high,) = interval_of_mean(one.success[:, None])
-        mean = f"{max(low, 0):.1%} to {min(high, 1):.1%}"
-        if np.isnan(low) or low == high:
-            mean = "none: one seed" if np.isnan(low) else "none: all seeds alike"
+        share = _interval(max(low, 0.0), min(high, 1.0), "{:.1%}")
+        won = f"{one.won / count:.0%}"
         rows.append(
-            (name, str(count), f"{one.won / count:.0%}", f"{rate.low:.0%} to {rate.high:.0%}", mean)
+            [name, one.meant, str(count), won, f"{rate.low:.0%} to {rate.high:.0%}", share, *means]
         )
+    labels = next(iter(found.values())).trained.labels
     head = (
         "learner",
+        "thresholds hold",
         "seeds",
         "succeed",
         "95 % interval (Wilson)",
-        "95 % interval of the mean share",
+        "share of episodes that meet all",
     )
+    exact = any(one.by_mean and one.exact is not None for one in found.values())
     note = (
-        f"A learned policy has no proof. Each seed was judged by {EPISODES} sampled episodes, and succeeds if at least "
-        f"{_DONE:.0%} of them meet all thresholds. Intervals are over seeds: what another seed would do."
+        f"A learned policy has no proof. Each seed was judged by {EPISODES} sampled episodes, and succeeds if all "
+        f"thresholds hold as its learner meant them{_EXACTLY if exact else ''}. Intervals are of 95 %, over seeds: "
+        "what another seed would do."
     )
-    return Section("How sure", [paragraphs(note), table(head, rows)])
+    return Section(
+        "How sure", [paragraphs(note), table((*head, *(f"mean {label}" for label in labels)), rows)]
+    )
+
+
+_EXACTLY = " (on average: by the exact values of its policy)"
+
+
+def _interval(low: float, high: float, form: str) -> str:
+    if np.isnan(low) or np.isnan(high):
+        return "none: one seed"
+    return "all seeds alike" if low == high else f"{form.format(low)} to {form.format(high)}"
 
 
 def _curves(found: Mapping[str, _Judged], pictures: Pictures) -> Section:

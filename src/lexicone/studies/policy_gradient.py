@@ -153,6 +153,7 @@ def _judge(experiment: Experiment, part: Part, trained: Trained) -> dict[str, An
         "thresholds": list(part.order.thresholds),
         "learner": asdict(part.learner),
         "episodes": trained.updates * part.learner.batch,
+        "usual_episodes": part.episodes,
         "steps": float(trained.history["steps"][:, -1].mean()),
         "success": shares.tolist(),
         "seeds": len(shares),
