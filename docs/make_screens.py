@@ -1,4 +1,5 @@
-"""Photographs every view of the page: ``python docs/make_screens.py [FOLDER]`` writes figures/explore/*.png.
+"""Photographs every view of the page, and a report: ``python docs/make_screens.py`` writes figures/explore/*.png and
+figures/report-solution.png; with a FOLDER all views in all sizes.
 
 Needs the development extra and a Chromium. The results are committed.
 """
@@ -15,7 +16,8 @@ from lexicone.web._server import Settings, in_background
 from lexicone.web._sources import Opened
 from tests.helpers.browser import Window, open_browser
 
-FIGURES = Path(__file__).parent / "figures" / "explore"
+FIGURES = Path(__file__).parent / "figures"
+COLOURS = 256
 COIN = "task=maze:extended&objectives=path&t=-3"
 OPENED = "opened=1&t=-3"
 VIEWS = {
@@ -24,6 +26,7 @@ VIEWS = {
     "criteria": f"{COIN}&view=criteria",
     "episodes": f"{COIN}&view=episodes&step=3",
     "conflict": "task=maze:extended&objectives=goal,tiles,time&order=2,1,0&t=-4,0",
+    "front-three": "task=maze:extended&objectives=goal,tiles,time&t=0.5,-4&view=front",
     "no-map": "task=fruit_tree:5",
     "grid": "task=grid:32&t=-3,-2&gamma=0.99",
     "draw": "drawing=.G..../hhhh#./....#./HHHH../S.....&objectives=path&t=-3",
@@ -45,7 +48,7 @@ def train(folder: Path) -> Opened:
     return Opened("run", str(path), "runs/train")
 
 
-def photograph(window: Window, name: str, file: Path) -> None:
+def photograph(window: Window, name: str, file: Path, width: int) -> None:
     """One view, all of it."""
     window.go(VIEWS[name])
     if name == "draw":
@@ -53,11 +56,39 @@ def photograph(window: Window, name: str, file: Path) -> None:
         window.settle()
     window.page.wait_for_timeout(200)
     window.settle()
-    window.page.screenshot(path=file, full_page=True)
+    window.page.set_viewport_size({"width": width, "height": 900})
+    high = window.page.evaluate("() => document.documentElement.scrollHeight")
+    controls = window.page.evaluate("() => document.querySelector('.controls').scrollHeight")
+    height = max(high, controls + 120)  # all of it is seen without scrolling
+    window.page.set_viewport_size({"width": width, "height": height})
+    window.page.wait_for_timeout(100)
+    window.page.screenshot(path=file)
     assert not window.said, window.said
+    shrink(file)
+
+
+def shrink(file: Path) -> None:
+    """The same with the most frequent colours, as they are; few others are left."""
     with Image.open(file) as picture:
-        few = picture.convert("RGB").quantize(200, method=Image.Quantize.MAXCOVERAGE)
+        whole = picture.convert("RGB")
+    counts = sorted(whole.getcolors(whole.width * whole.height) or [], reverse=True)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for _, colour in counts[:COLOURS] for part in colour])
+    few = whole.quantize(palette=palette, dither=Image.Dither.NONE)
     few.save(file, optimize=True)
+
+
+def photograph_report(browser: Any, file: Path) -> None:
+    """The beginning of the report of the extended maze."""
+    mdp = lx.tasks.maze("extended", objectives="path")
+    solution = lx.solve(mdp, {"tiles+goal": -3, "time": None})
+    with tempfile.TemporaryDirectory() as folder:
+        path = lx.report(solution, Path(folder) / "page.html", mdp=mdp, title="The extended maze")
+        page = browser.new_page(viewport={"width": 1000, "height": 1720})
+        page.goto(f"file://{path}")
+        page.screenshot(path=file)
+        page.close()
+    shrink(file)
 
 
 def main(folder: Path, names: list[str], sizes: dict[str, Any]) -> None:
@@ -69,7 +100,7 @@ def main(folder: Path, names: list[str], sizes: dict[str, Any]) -> None:
             for ending, (width, dark) in sizes.items():
                 window = Window(browser, address, width, dark)
                 for name in names:
-                    photograph(window, name, folder / f"{name}{ending}.png")
+                    photograph(window, name, folder / f"{name}{ending}.png", width)
                 window.close()
 
 
@@ -77,5 +108,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         main(Path(sys.argv[1]), list(VIEWS), SIZES)
     else:
-        main(FIGURES, list(VIEWS), {"": SIZES[""]})
-        main(FIGURES, ["policy"], {"-small-dark": SIZES["-small-dark"]})
+        main(FIGURES / "explore", list(VIEWS), {"": SIZES[""]})
+        main(FIGURES / "explore", ["policy"], {"-small-dark": SIZES["-small-dark"]})
+        with open_browser() as found:
+            photograph_report(found, FIGURES / "report-solution.png")

@@ -62,6 +62,10 @@ def test_long_work_has_a_busy_sign_and_can_be_cancelled(window):
     page.click("#cancel")
     page.wait_for_selector("#busy", state="hidden")
     assert "Cancelled" in window.text("#answer-body")
+    page.click("#again-solve")
+    page.wait_for_selector("#busy >> text=solving")
+    page.click("#cancel")
+    page.wait_for_selector("#again-solve")
     page.select_option("#task", "maze:extended")
     window.settle()
     assert len(window.values()) == 2
@@ -97,6 +101,16 @@ def test_a_link_that_makes_no_sense_does_not_break_the_page(window, state):
     window.page.select_option("#task", "space_traders")
     window.settle()
     assert window.values()[0] == pytest.approx(0.88)
+
+
+def test_a_drawing_that_is_not_finished_is_shown_to_be_mended(window):
+    window.go("drawing=.G./.../...")
+    assert "has no start" in window.text("#view-policy")
+    window.page.click("[data-tile='S']")
+    window.page.locator("#map").click(position={"x": 12, "y": 12})
+    window.settle()
+    assert window.state["drawing"] == "SG./.../..."
+    assert window.values() == [1, 0]  # the step to the goal is free
 
 
 def test_a_hundred_random_actions_leave_no_error_in_the_console(window):

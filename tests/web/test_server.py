@@ -209,10 +209,11 @@ def test_a_taken_port_leads_to_another_one(address):
 @pytest.mark.parametrize(
     ("host", "names", "expected"),
     [
-        ("127.0.0.1", (), {"127.0.0.1:80", "localhost:80", "[::1]:80"}),
-        ("192.0.2.7", ("desk",), {"192.0.2.7:80", "desk:80"}),
-        ("0.0.0.0", ("desk",), {"127.0.0.1:80", "localhost:80", "[::1]:80", "desk:80"}),
+        ("127.0.0.1", (), {"127.0.0.1", "localhost", "[::1]"}),
+        ("192.0.2.7", ("desk",), {"192.0.2.7", "desk"}),
+        ("0.0.0.0", ("desk",), {"127.0.0.1", "localhost", "[::1]", "desk"}),
     ],
 )
 def test_the_names_that_it_answers_to(host, names, expected):
-    assert own_names(host, 80, names) == expected
+    assert own_names(host, 8421, names) == {f"{name}:8421" for name in expected}
+    assert own_names(host, 80, names) == expected | {f"{name}:80" for name in expected}

@@ -226,7 +226,7 @@ def _certainty(found: Mapping[str, _Judged]) -> Section:
         count, order = len(one.held), one.trained.order
         rate = stats.binomtest(one.won, count).proportion_ci(method="wilson")
         ends = [order.in_units(end) for end in interval_of_mean(one.returns)]
-        means = [_interval(*sorted(pair), "{:.4g}") for pair in zip(*ends, strict=True)]
+        means = [_interval(min(pair), max(pair), "{:.4g}") for pair in zip(*ends, strict=True)]
         (low,), (high,) = interval_of_mean(one.success[:, None])
         share = _interval(max(low, 0.0), min(high, 1.0), "{:.1%}")
         won = f"{one.won / count:.0%}"

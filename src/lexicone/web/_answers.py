@@ -22,7 +22,7 @@ def describe(mdp: MDP, labels: tuple[str, ...]) -> dict[str, Any]:
     named = mdp.state_names is not None and mdp.num_states <= _MAX_NAMED
     found: dict[str, Any] = {
         "states": mdp.num_states,
-        "actions": list(mdp.action_names or (f"action {a}" for a in range(mdp.num_actions))),
+        "actions": _action_names(mdp),
         "labels": list(labels),
         "state_names": list(mdp.state_names or ()) if named else None,
         "terminal": np.flatnonzero(mdp.terminal).tolist()[:MAX_ROWS],
@@ -44,6 +44,12 @@ def describe(mdp: MDP, labels: tuple[str, ...]) -> dict[str, Any]:
             "values": [plain_numbers(row) for row in factors.values],
         }
     return found
+
+
+def _action_names(mdp: MDP) -> list[str]:
+    """Numbers alone would say nothing on the page."""
+    names = mdp.action_names or tuple(map(str, range(mdp.num_actions)))
+    return [f"action {name}" if name.lstrip("-").isdigit() else name for name in names]
 
 
 def policy_rows(mdp: MDP, policy: np.ndarray, occupancy: np.ndarray) -> list[list[Any]]:

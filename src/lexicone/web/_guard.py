@@ -35,7 +35,10 @@ def own_names(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
     if host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::"):
         names |= {"127.0.0.1", "::1", "localhost"}
     shown = {f"[{name}]" if ":" in name else name for name in names - {"0.0.0.0", "::"}}
-    return frozenset({f"{name}:{port}".lower() for name in shown})
+    found = {f"{name}:{port}".lower() for name in shown}
+    return frozenset(
+        found | {name.lower() for name in shown} if port == 80 else found
+    )  # browsers leave 80 out
 
 
 class Guard:

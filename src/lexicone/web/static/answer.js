@@ -9,7 +9,11 @@ const name = (page, state, i) => page.mdp.labels[state.order[i]];
 export function drawAnswer(page, state) {
   const place = byId("answer-body");
   const { answer } = page;
-  if (!answer) { place.replaceChildren(el("p", { class: "quiet" }, page.problem || "…")); return; }
+  if (!answer) {
+    const again = page.problem ? el("button", { type: "button", id: "again-solve", onclick: page.act.again }, "Try again") : null;
+    place.replaceChildren(...[el("p", { class: "quiet" }, page.problem || "…"), again].filter(Boolean));
+    return;
+  }
   const parts = [values(page, state), status(page, state), price(page, state), clashes(page, state), coins(page, state), footnote(page)];
   place.replaceChildren(...parts.flat().filter(Boolean));
 }
@@ -23,7 +27,7 @@ function values(page, state) {
     if (answer.chances) row.push(last ? "" : percent(number(answer.chances[i])));
     return row;
   });
-  const heads = ["objective", "threshold", "reached, on average", ""];
+  const heads = ["objective", "threshold", state.gamma < 1 ? "reached, on average, discounted" : "reached, on average", ""];
   if (answer.chances) heads.push("episodes that meet it");
   return table(heads, rows, "What the best policy reaches");
 }

@@ -32,7 +32,7 @@ export function drawCriteria(page, state, panel) {
 function policy(mdp, row) {
   if (mdp.layout) return drawMap(mdp, { rows: row.rows, label: `Policy: ${CRITERION[row.name][0]}` });
   return el("ul", {}, row.rows.slice(0, 8).map(([s, visits, shares]) =>
-    el("li", {}, `${named(mdp, s)}: ${list(shares.map(([a, p]) => (shares.length > 1 ? `${mdp.actions[a]} ${percent(p)}` : mdp.actions[a])))} (${show(visits, 3)} visits)`)));
+    el("li", {}, `${named(mdp, s)}: ${list(shares.map(([a, p]) => (shares.length > 1 ? `${mdp.actions[a]} ${percent(p)}` : mdp.actions[a])))} (${show(visits, 3)}×)`)));
 }
 
 export function criteriaRows(page, state) {

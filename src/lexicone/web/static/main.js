@@ -134,6 +134,7 @@ const work = latest("solving", async (_, controller) => {
   } catch (error) {
     if (error instanceof Cancelled) return;
     if (key(state.source) !== page.sourceKey) page.mdp = state.source.drawing ? page.mdp : null;
+    if (state.source.drawing && !page.mdp && state.view === "policy") page.editing = true; // to mend it
     Object.assign(page, { answer: null, why: null, problem: error.message });
     if (!page.editing && state.view !== "training") fail(error);
   }
@@ -201,6 +202,7 @@ function reset() {
 
 page.act = {
   show: drawView,
+  again: refresh,
   view(view) { stopPlaying(); state.view = view; draw(); need(view); },
   choose(name) {
     stopPlaying();
@@ -303,7 +305,7 @@ async function main() {
     const solving = work.busy;
     work.stop();
     cancelAll();
-    if (solving) { Object.assign(page, { answer: null, why: null, problem: "Cancelled. Change something to ask again." }); draw(); }
+    if (solving) { Object.assign(page, { answer: null, why: null, problem: "Cancelled." }); draw(); }
   };
   byId("skip").onclick = (event) => { event.preventDefault(); byId("answer").focus(); };
   byId("footer").textContent = `lexicone ${page.start.version} · computed on this computer; nothing leaves it`;

@@ -146,7 +146,7 @@ export function tellTile(mdp, rows, row, column) {
   const words = here.slice(0, 3).map(([state, visits, shares]) => {
     const acts = list(shares.map(([a, p]) => (shares.length > 1 ? `${mdp.actions[a]} ${percent(p)}` : mdp.actions[a])));
     const which = here.length > 1 ? `${named(mdp, state)}: ` : "";
-    return `${which}visited ${show(visits, 3)} times per episode, goes ${acts}${shares.length > 1 ? " (a coin flip)" : ""}`;
+    return `${which}${show(visits, 3)} ${mdp.visits}, goes ${acts}${shares.length > 1 ? " (a coin flip)" : ""}`;
   });
   return `${place}: ${kind}; ${words.join("; ")}`;
 }

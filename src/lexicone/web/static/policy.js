@@ -11,6 +11,7 @@ let axes = [0, 1];
 const MOST = 25;
 
 export function drawPolicy(page, state, panel) {
+  if (page.mdp) page.mdp.visits = page.question().gamma < 1 ? "discounted visits" : "visits per episode";
   if (!page.mdp && !page.editing) { panel.replaceChildren(el("p", { class: "quiet" }, "…")); return; }
   if (page.editing || page.mdp.layout) onMap(page, state, panel);
   else withoutMap(page, panel);
@@ -84,7 +85,7 @@ function states(page) {
   const rows = page.answer.rows.slice(0, MOST).map(([s, visits, shares]) => [named(page.mdp, s), show(visits), acts(page.mdp, shares)]);
   const more = page.answer.rows.length > MOST ? `, the first ${MOST} of ${page.answer.rows.length}` : "";
   return el("details", { id: "states", open: !page.mdp.layout }, el("summary", {}, "States that are visited most"),
-    table(["state", "visits per episode", "what the policy does"], rows, `Most visited first${more}`));
+    table(["state", page.mdp.visits, "what the policy does"], rows, `Most visited first${more}`));
 }
 
 function withoutMap(page, panel) {
@@ -102,7 +103,7 @@ function bars(page) {
   figure.style.maxWidth = "860px";
   figure.append(svg("rect", { x: 0, y: 0, width: 760, height, fill: ink("paper") }));
   const write = (x, y, words, more = {}) => figure.append(svg("text", { x, y, "font-size": 12, fill: ink("text"), "font-family": "sans-serif", ...more }, words));
-  write(8, 16, "the most visited states, how often per episode, and what is done there", { fill: ink("quiet") });
+  write(8, 16, `the most visited states, ${page.mdp.visits}, and what is done there`, { fill: ink("quiet") });
   rows.forEach(([s, visits, shares], i) => {
     const y = 26 + i * 30;
     const width = Math.max(2, (190 * Math.min(number(visits), 1e9)) / most);
@@ -141,7 +142,7 @@ function heat(page, panel) {
     for (let j = 0; j < lines; j += 1) {
       const visits = sums.get(`${i},${j}`) || 0;
       figure.append(svg("rect", { x: left + i * w, y: 4 + height - (j + 1) * h, width: w, height: h, fill: visits ? shade(Math.sqrt(visits / most)) : ink("heat-0"), stroke: ink("grid"), "stroke-width": 0.5 },
-        svg("title", {}, `${names[a]} ${show(xs[Math.floor((i * xs.length) / columns)])}, ${names[b] ?? ""} ${show(ys[Math.floor((j * ys.length) / lines)])}: ${show(visits, 3)} visits`)));
+        svg("title", {}, `${names[a]} ${show(xs[Math.floor((i * xs.length) / columns)])}, ${names[b] ?? ""} ${show(ys[Math.floor((j * ys.length) / lines)])}: ${show(visits, 3)} ${page.mdp.visits}`)));
     }
   }
   const write = (x, y, words, more = {}) => figure.append(svg("text", { x, y, "font-size": 12, fill: ink("text"), "font-family": "sans-serif", ...more }, words));
