@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 import lexicone as lx
@@ -70,11 +71,14 @@ def photograph(window: Window, name: str, file: Path, width: int) -> None:
 def shrink(file: Path) -> None:
     """The same with the most frequent colours, as they are; few others are left."""
     with Image.open(file) as picture:
-        whole = picture.convert("RGB")
-    counts = sorted(whole.getcolors(whole.width * whole.height) or [], reverse=True)
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([part for _, colour in counts[:COLOURS] for part in colour])
-    few = whole.quantize(palette=palette, dither=Image.Dither.NONE)
+        whole = np.asarray(picture.convert("RGB"))
+    found, places, counts = np.unique(
+        whole.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
+    )
+    kept = found[np.argsort(-counts, kind="stable")[:COLOURS]].astype(int)
+    nearest = [int(((kept - colour) ** 2).sum(axis=1).argmin()) for colour in found.astype(int)]
+    few = Image.fromarray(np.array(nearest, np.uint8)[places].reshape(whole.shape[:2]), "P")
+    few.putpalette(kept.flatten().tolist())
     few.save(file, optimize=True)
 
 

@@ -91,11 +91,11 @@ function arrow(row, column, [down, right], length, back) {
 }
 
 // How often an action is taken: beside its arrow, each direction in a quarter of the tile of its own.
-function shareMark(row, column, [down, right], share, alone) {
+function shareMark(row, column, [down, right], share, others) {
   const side = down < 0 || right > 0 ? 14 : -14;
-  const x = column * CELL + CELL / 2 + (alone && right ? 0 : side);
+  const x = column * CELL + CELL / 2 + (!others && right ? 0 : side);
   const y = row * CELL + CELL / 2 + (down < 0 || right < 0 ? -6.5 : 13.5);
-  return svg("text", { x, y, "font-size": 9, "font-weight": 700, "text-anchor": "middle", fill: ink("coin"), "font-family": "sans-serif", stroke: ink("floor"), "stroke-width": 2.5, "paint-order": "stroke" }, `${Math.round(100 * share)} %`);
+  return svg("text", { x, y, "font-size": others > 1 ? 7.5 : 9, "font-weight": 700, "text-anchor": "middle", fill: ink("coin"), "font-family": "sans-serif", stroke: ink("floor"), "stroke-width": 2.5, "paint-order": "stroke" }, `${Math.round(100 * share)} %`);
 }
 
 // A learned policy chooses at random nearly everywhere: then only what is likely is drawn, and no coin.
@@ -113,7 +113,7 @@ function arrows(mdp, rows, group, learned) {
       const level = Math.max(1, Math.ceil(5 * Math.sqrt((visits * share) / most)));
       if (step) widths.set(level, `${widths.get(level) || ""}${arrow(row, column, step, forked ? 20 : 24, forked ? 0 : 12)}`);
       else if (few) labels.push([row, column, mdp.actions[action].slice(0, 7), 30 + 11 * labels.filter(([r, c]) => r === row && c === column).length]);
-      if (coin && single && few && step && share > 0.005 && !(learned && share > 0.9)) group.append(shareMark(row, column, step, share, !forked));
+      if (coin && single && few && step && share > 0.005 && !(learned && share > 0.9)) group.append(shareMark(row, column, step, share, shown.length - 1));
     }
     if (coin && !learned) group.append(svg("circle", { cx: column * CELL + CELL / 2, cy: row * CELL + CELL / 2, r: few ? 5 : 16, fill: ink("coin"), class: "coin" }));
   }
