@@ -14,8 +14,10 @@ export function drawFront(page, state, panel) {
   const numbers = (rows) => rows.map((row) => row.map(number));
   const [every, fixed, curve] = [numbers(found.points), numbers(found.fixed), numbers(found.curve)];
   const here = answer.values.map(number);
-  const all = count === 2 ? [...every, ...fixed, here] : [...every, ...curve, here];
-  const [across, up] = [span(all.map((p) => p[a])), middle(all.map((p) => p[b]), here[b])];
+  const all = count === 2 ? [...every, ...fixed, here] : [...curve, here];
+  const still = count > 2 && all.every((p) => p.every((v, i) => Math.abs(v - here[i]) < 1e-6 * Math.max(1, Math.abs(v))));
+  if (still) all.push(...every); // else there would be a single point
+  const [across, up] = [still ? middle(all.map((p) => p[a]), here[a]) : span(all.map((p) => p[a])), middle(all.map((p) => p[b]), here[b])];
   const inside = (p) => p[a] >= across[0] && p[a] <= across[1] && p[b] >= up[0] && p[b] <= up[1];
   const points = every.filter(inside);
   const own = chart({ width: 620, height: 380, across, up, xName: `${name(a)} → better`, yName: `${name(b)} → better`, label: `What can be had of ${name(a)} and ${name(b)} together` });
@@ -40,7 +42,6 @@ export function drawFront(page, state, panel) {
     el("span", {}, "◆ where you are"), el("span", {}, count === 2 ? "●— the best that coins can mix" : `●— the best as the threshold of ${name(a)} moves and the others stay`), count > 2 && points.length ? el("span", {}, "pale: other points of the front") : null,
     fixed.length ? el("span", {}, "□ without coins") : null, el("span", {}, "┆ threshold")),
   el("p", { class: "hint" }, "Click a point to take its values as thresholds; with keys, Tab leads to the points and Enter takes one."));
-  const still = count > 2 && curve.every((p) => p.every((v, i) => Math.abs(v - here[i]) < 1e-6 * Math.max(1, Math.abs(v))));
   if (still) parts.push(el("p", {}, `Nothing moves: whatever is asked of ${name(a)}, up to ${show(here[a])}, the best stays where it is. Choose another objective across.`));
   const words = explain(found, fixed, here, name, count);
   if (words) parts.push(el("p", {}, words));
