@@ -79,7 +79,8 @@ def one_more(
     if then.status is not Status.OPTIMAL:
         return None
     cut = np.append(solution.order.thresholds, np.inf)
-    costs = np.minimum(values, cut) - np.minimum(then.values, cut)
+    with np.errstate(invalid="ignore"):  # thresholds of −∞ cut all to nothing
+        costs = np.nan_to_num(np.minimum(values, cut) - np.minimum(then.values, cut))
     costs[: j + 1] = 0.0
     costs[np.abs(costs) <= _CLOSE * np.maximum(1.0, np.abs(values))] = 0.0
     return OneMore(most, unit, then.values, costs)
