@@ -134,6 +134,27 @@ class TestSizes:
         assert found.values[1] >= 0.1 - 1e-6
         assert found.values[0] >= 1 - 1e-9
 
+    @pytest.mark.parametrize("method", ["lp", "columns"])
+    @pytest.mark.parametrize(("up", "below", "gamma"), [(0.5, 1e-10, 0.9), (0.4, 1e-7, 0.99)])
+    def test_a_floor_that_is_nearly_a_maximum_is_not_lowered_for_more(
+        self, method, up, below, gamma
+    ):
+        """It costs so much there that a billionth of it would buy a second objective of twice the size."""
+        mdp = walk(34, up, np.random.default_rng(0))
+        best = solve(mdp, Order([np.inf]), gamma=gamma, method=method).values[0]
+        found = solve(mdp, Order([best - below]), gamma=gamma, method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values[1], found.bound[1], atol=1e-5)
+
+    @pytest.mark.parametrize("method", ["lp", "columns"])
+    def test_a_threshold_beyond_a_maximum_of_nothing(self, method):
+        """Nothing pays for objective 1, and a threshold of next to nothing is met; going round gives up objective 2."""
+        edges = {0: [(1, (0, 0, 0)), (1, (0, 0, 0))], 1: [(0, (0, -2, 2)), (2, (0, 0, -2))]}
+        found = solve(drawn(3, edges, [2]), Order([1e-12, 0.0]), method=method)
+        assert found.status is Status.OPTIMAL
+        np.testing.assert_allclose(found.values, [0, 0, -2], atol=1e-9)
+        assert found.satisfied.all()
+
 
 class TestLongEpisodes:
     """γ=1: a random walk that is pulled back."""

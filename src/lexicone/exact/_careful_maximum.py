@@ -5,7 +5,6 @@ unbounded; floors that the stages before have reached are not infeasible but rou
 """
 
 import time
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -79,31 +78,48 @@ def _by_either_method(
     engines: list[Maximizer] = [maximizer]
     best: tuple[Maximizer, StageMaximum] | None = None
     bound, weights, values = np.inf, np.empty(0), np.empty(0)
-    slacks = _LOWERED if question.floors and question.reached else _LOWERED[:1]
-    for slack, second in product(slacks, (False, True)):
-        if second and len(engines) == 1:
-            engines += _other(maximizer, deadline)
-        if second >= len(engines):
-            continue
-        engine = engines[second]
-        floors = {j: f - slack * max(1.0, abs(f)) for j, f in question.floors.items()}
-        found = engine.maximize(question.objective, floors, question.cap, question.gap)
-        if found.outcome is Outcome.TIME_LIMIT and time.monotonic() < deadline:
-            found = found._replace(outcome=Outcome.FAILED)
-        if found.outcome is Outcome.OPTIMAL:
-            # what the weights prove, they prove for the floors as they were
-            proven = found.bound - sum(
-                found.weights[j] * (f - floors[j]) for j, f in question.floors.items()
-            )
-            if proven < bound:
-                bound, weights, values = float(proven), found.weights, found.state_values
-            found = found._replace(bound=bound, weights=weights, state_values=values)
-        if _reliable(engine, found, question):
-            return engine, found
-        if best is None or _doubt(found) < _doubt(best[1]):
-            best = engine, found
+    slacks = list(_LOWERED if question.floors and question.reached else _LOWERED[:1])
+    while slacks:
+        slack = slacks.pop(0)
+        for second in (False, True):
+            if second and len(engines) == 1:
+                engines += _other(maximizer, deadline)
+            if second >= len(engines):
+                continue
+            engine = engines[second]
+            floors = {j: f - slack * max(1.0, abs(f)) for j, f in question.floors.items()}
+            found = engine.maximize(question.objective, floors, question.cap, question.gap)
+            if found.outcome is Outcome.TIME_LIMIT and time.monotonic() < deadline:
+                found = found._replace(outcome=Outcome.FAILED)
+            if found.outcome is Outcome.OPTIMAL:
+                # what the weights prove, they prove for the floors as they were
+                proven = found.bound - sum(
+                    found.weights[j] * (f - floors[j]) for j, f in question.floors.items()
+                )
+                if proven < bound:
+                    bound, weights, values = float(proven), found.weights, found.state_values
+                found = found._replace(bound=bound, weights=weights, state_values=values)
+            if _reliable(engine, found, question):
+                return engine, found
+            if best is None or _doubt(found) < _doubt(best[1]):
+                best = engine, found
+        assert best is not None
+        just = _enough(best[1], question.floors) if slack == 0 else np.inf
+        if slacks and just < slacks[0]:
+            slacks.insert(0, just)
     assert best is not None
     return best
+
+
+def _enough(found: StageMaximum, floors: dict[int, float]) -> float:
+    """By how much of their size floors have to be lowered so that what is left open is gained, twice.
+
+    A floor that is nearly a maximum costs so much that more would be gained than was ever in doubt.
+    """
+    if found.outcome is not Outcome.OPTIMAL or not np.isfinite(found.bound):
+        return np.inf
+    price = sum(found.weights[j] * max(1.0, abs(f)) for j, f in floors.items())
+    return float(2 * max(found.bound - found.value, 0.0) / price) if price > 0 else np.inf
 
 
 def _reliable(engine: Maximizer, found: StageMaximum, question: Question) -> bool:

@@ -27,6 +27,9 @@ from lexicone.exact._tolerances import EQUAL_VALUES, EXACT_GAP, RELAXED_FLOOR
 
 __all__ = ["OccupancyProgram"]
 
+_RELAXED = (1e-2 * RELAXED_FLOOR, RELAXED_FLOOR)
+"""One try after the other."""
+
 
 class OccupancyProgram:
     """The linear program of a model; maxima found one after the other start from each other's basis.
@@ -71,11 +74,12 @@ class OccupancyProgram:
         for k in range(pairs.num_objectives):
             highs.changeRowBounds(states + k, floors.get(k, -np.inf), np.inf)
         outcome = self._run()
-        if outcome is Outcome.INFEASIBLE and floors:  # by rounding, if a solution has the floors
+        for slack in _RELAXED if floors else ():
+            if outcome is not Outcome.INFEASIBLE:  # by rounding, if a solution has the floors
+                break
             highs.clearSolver()
             for j, floor in floors.items():
-                lowered = floor - RELAXED_FLOOR * max(1.0, abs(floor))
-                highs.changeRowBounds(states + j, lowered, np.inf)
+                highs.changeRowBounds(states + j, floor - slack * max(1.0, abs(floor)), np.inf)
             outcome = self._run()
         if outcome is not Outcome.OPTIMAL:
             return without_maximum(pairs, objective, outcome)

@@ -60,7 +60,7 @@ def _of_bounds(rows: Rows, solution: Any, length: float, tolerance: float) -> st
     for place, i in enumerate(plan):
         size = max(1.0, abs(float(key[i])))
         met = key[i] >= limits[i] - 1e-2 * tolerance * size
-        if i not in stages or not np.isfinite(key[i]) or met:
+        if i not in stages or not np.isfinite(key[i]):
             continue
         stage = stages[i]
         values = stage.state_values[rows.states]
@@ -77,12 +77,15 @@ def _of_bounds(rows: Rows, solution: Any, length: float, tolerance: float) -> st
                 slips = np.where(losing, 0.0, slips)
         bound += float(slips.max(initial=0.0)) * length + penalty
         if not bound <= key[i] + tolerance * size:
+            if met:
+                continue  # more could be had, and what loses against that may still meet the threshold
             return (
                 f"the bound on objective {i + 1} is known to {bound - key[i]:.2g} only: "
                 f"{_steps(rows, length)}"
             )
         scale = _LOSS * (1 + float(np.nanmax(np.abs(values), initial=0.0)))
-        losses.append((np.where(gain < -scale, gain, 0.0), 0.0))
+        left = max(bound - float(key[i]), 0.0) if met else 0.0
+        losses.append((np.where(gain < -scale, gain, 0.0), left))
     return ""
 
 

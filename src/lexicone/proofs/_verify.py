@@ -199,7 +199,7 @@ def _follows(
     """Key and thresholds met, from the values.
 
     Up to the tolerance, relative to the threshold, to what is gained and paid on the way, or to a millionth of the
-    largest reward.
+    largest reward (of 1, if there is none).
     """
     values = np.asarray(solution.values, dtype=float)
     claims = []
@@ -211,6 +211,7 @@ def _follows(
     visits = np.asarray(solution.occupancy)[chain.states].sum(axis=1)
     turnover = np.where(np.isfinite(visits), np.abs(visits), 0.0) @ chain.size
     largest = rows.size.max(axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
     wrong = []
     for j, limit in enumerate(solution.order.thresholds):
         low, high = float(intervals[j].low), float(intervals[j].high)
