@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from lexicone._base.text import plain_numbers, read_assignment, vector_text
+from lexicone._base.text import as_typed, plain_numbers, read_assignment, vector_text
 
 
 def test_vectors():
@@ -33,3 +33,9 @@ def test_json_gets_words_for_what_is_no_number():
 )
 def test_assignments(given, read):
     assert read_assignment(given) == read
+
+
+def test_arguments_of_a_c_locale_are_read_as_they_were_typed():
+    unread = "cost ≥ [/b]".encode().decode("ascii", "surrogateescape")
+    assert as_typed(unread) == as_typed("cost ≥ [/b]") == "cost ≥ [/b]"
+    assert as_typed(b"\xff".decode("ascii", "surrogateescape")) == "\N{REPLACEMENT CHARACTER}"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text
 
 from lexicone import plots
 from lexicone.plots._curves import interval_of_mean
@@ -84,6 +85,26 @@ def test_a_narrow_figure_keeps_its_legend(ten, tmp_path):
     assert len(ten.legends) == 1
     with pytest.raises(ValueError, match="width: expected one of column, page"):
         plots.save(ten, tmp_path / "ten", width="slide")
+
+
+def test_dollars_in_names_and_titles_are_no_formulas(tmp_path):
+    order = {"price $x^{": 0.5, "fee [$/day] $": None}
+    found = {
+        "episodes": np.arange(1, 4),
+        "returns": np.zeros((2, 3, 2)),
+        "satisfied": np.zeros((2, 3, 1)),
+    }
+    for figure in (
+        plots.history(found, order, "$$"),
+        plots.learning_curves({"$\\a$": found}, order, "$$"),
+    ):
+        plots.save(figure, tmp_path / "figure.svg")
+        figure._repr_png_()
+        theirs = [text for text in figure.findobj(Text) if "$" in text.get_text()]
+        assert len(theirs) >= 3
+        assert not any(text.get_parse_math() for text in theirs)
+    formulas = plots.cone_geometry().findobj(Text)  # ours
+    assert any(text.get_parse_math() and "$" in text.get_text() for text in formulas)
 
 
 def test_formats_follow_the_ending_or_what_is_usual(tmp_path):

@@ -117,6 +117,16 @@ def test_a_c_locale_is_no_obstacle(said):
 
 
 @pytest.mark.slow
+def test_a_c_locale_draws_and_keeps_what_was_typed(names, tmp_path):
+    lean = {"LC_ALL": "C", "PYTHONUTF8": "0", "LEXICONE_CACHE": ""}
+    call = ["solve", str(names), "--thresholds", "1", "--out", str(tmp_path / "out")]
+    done = start(*call, stdout=subprocess.PIPE, env={**os.environ, **lean})
+    assert (done.communicate()[1], done.returncode) == ("ready\n", 0)
+    assert names.name in (tmp_path / "out" / "policy.svg").read_text(encoding="utf-8")
+    assert names.name in (tmp_path / "out" / "run.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [["--help"], ["solve", "--help"]], ids=" ".join)
 def test_a_closed_pipe_ends_quietly(call):
     reading, writing = os.pipe()

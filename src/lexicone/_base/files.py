@@ -64,8 +64,8 @@ def write_atomically(
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """The same for text, in UTF-8."""
-    write_atomically(path, lambda file: file.write(text.encode()))
+    """The same for text, in UTF-8; arguments of the command line as they were typed, in a C locale too."""
+    write_atomically(path, lambda file: file.write(text.encode(errors="surrogateescape")))
 
 
 def check_writable(name: str, path: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["guess", "plain_numbers", "read_assignment", "vector_text"]
+__all__ = ["as_typed", "guess", "plain_numbers", "read_assignment", "vector_text"]
 
 
 def vector_text(values: Iterable[Any], digits: int = 4, *, brackets: bool = True) -> str:
@@ -40,3 +40,8 @@ def guess(given: str, known: Iterable[str]) -> str:
     """ " (did you mean …?)" if one of the known words is near to what was given, else nothing."""
     near = get_close_matches(given.lower(), list(known), 1)
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def as_typed(text: str) -> str:
+    """An argument of the command line for a figure: in a C locale Python has bytes in it that are no letters yet."""
+    return text.encode(errors="surrogateescape").decode(errors="replace")

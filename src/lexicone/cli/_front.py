@@ -13,7 +13,7 @@ from rich.text import Text
 from tyro.conf import Positional
 
 from lexicone._base.console import make_console
-from lexicone._base.text import plain_numbers
+from lexicone._base.text import as_typed, plain_numbers
 from lexicone.cli._options import Drawn, build, check_folder, signs_of
 
 __all__ = ["Pareto"]
@@ -98,7 +98,7 @@ class Pareto(Drawn):
 
             pairs = zip(mdp.objective_labels, signs, strict=True)
             names = [label if sign > 0 else f"−{label}" for label, sign in pairs]
-            figure = plots.draw_front(front, names=names, title=self.task)
+            figure = plots.draw_front(front, names=names, title=as_typed(self.task))
             for path in plots.save(figure, self.out / "front"):
                 if not self.json:
                     console.print(str(path), highlight=False)

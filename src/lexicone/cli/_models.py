@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional
 
-from lexicone._base.text import plain_numbers, vector_text
+from lexicone._base.text import as_typed, plain_numbers, vector_text
 from lexicone.cli._options import (
     Drawn,
     Threshold,
@@ -330,7 +330,7 @@ def _save_figure(
 ) -> None:
     from lexicone import plots
 
-    figure = plots.draw_model(mdp, policy, occupancy, title)
+    figure = plots.draw_model(mdp, policy, occupancy, as_typed(title))
     name = "policy" if policy is not None else "model"
     for path in plots.save(figure, out / name):
         console.print(str(path), highlight=False)

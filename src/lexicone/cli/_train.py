@@ -11,7 +11,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from lexicone._base.files import write_text
-from lexicone._base.text import guess, read_assignment
+from lexicone._base.text import as_typed, guess, read_assignment
 from lexicone.cli._evaluate import judge, solve_model
 from lexicone.cli._options import (
     Drawn,
@@ -226,7 +226,7 @@ def _draw(
     from lexicone import plots
     from lexicone.learning._result_model import Trained
 
-    title = f"{task}, {results['learner']}, {trained.seeds} seeds"
+    title = f"{as_typed(task)}, {results['learner']}, {trained.seeds} seeds"
     plots.save(plots.history(trained.history, trained.order, title), out / "history")
     if exact is None or not isinstance(trained, Trained) or trained.mdp.layout is None:
         return

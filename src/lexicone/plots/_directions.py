@@ -14,7 +14,7 @@ from lexicone._base.arrays import as_numbers
 from lexicone._base.checks import check_function, check_range
 from lexicone.directions._cone import project_cone
 from lexicone.order import Order, OrderLike, as_order
-from lexicone.plots._style import INK, PRIMARY, SECONDARY, STYLE, THRESHOLD, Figure
+from lexicone.plots._style import FORMULAS, INK, PRIMARY, SECONDARY, STYLE, THRESHOLD, Figure
 
 __all__ = ["cone_geometry", "cone_keeps", "halfspace_fails", "trajectory", "values_over_steps"]
 
@@ -70,8 +70,11 @@ def trajectory(
         after = path[np.argmax(met) :] if met.any() else path
         _draw_path(whole, functions, path, path, gradients, order, arrows=12)
         _draw_path(close, functions, path, after, gradients, order, arrows=8)
-        whole.set(xlabel="$x$", ylabel="$y$", title="whole ascent")
-        close.set(xlabel="$x$", title="after the threshold is met")
+        whole.set_title("whole ascent")
+        close.set_title("after the threshold is met")
+        for axes in (whole, close):
+            axes.set_xlabel("x", style="italic")
+        whole.set_ylabel("y", style="italic")
         for color, label in (
             (PRIMARY, f"level curves and gradient of {order.labels[0]}"),
             (SECONDARY, f"level curves and gradient of {order.labels[1]}"),
@@ -149,7 +152,7 @@ def cone_geometry(delta: float = math.radians(25)) -> Figure:
         "$g$ (polar cone)": np.array([-0.25, -0.85]),
         "$g$ (inside)": np.array([-0.75, 0.75]),
     }
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(FORMULAS):
         figure = Figure(figsize=(5.0, 4.2), layout="constrained")
         axes = figure.subplots()
         degrees = math.degrees(delta)
@@ -186,7 +189,7 @@ def _level_step(delta: float, step: float, title: str) -> Figure:
     other = np.array([0.34, 0.26])
     projected = np.asarray(project_cone(other, gradient, delta))
     end = start + step * projected
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(FORMULAS):
         figure = Figure(figsize=(4.6, 4.0), layout="constrained")
         axes = figure.subplots()
         xs, ys = np.linspace(-0.62, 0.78, 200), np.linspace(-0.1, 1.12, 200)

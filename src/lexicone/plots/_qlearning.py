@@ -164,7 +164,7 @@ def oscillations(runs: Mapping[str, Mapping[str, Any]], mdp: MDP) -> Figure:
                 style = {"lw": 1.2, "ls": "--" if a % 2 else "-"}  # some lie on each other
                 top.plot(sweeps, q[:, a], color=_ACTION_COLORS[a], label=actions[a], **style)
             top.axhline(run["threshold"], color=INK, lw=0.8, ls=":", label="threshold")
-            top.set_title(f"{title}\n$q_1$ at {run['state']}", fontsize=8)
+            top.set_title(f"{title}\nq₁ at {run['state']}", fontsize=8)
             codes = np.where(policies[:, alive] < 0, len(actions) - 1, policies[:, alive]).T
             strip.pcolormesh(
                 np.arange(len(q) + 1) + 0.5,
@@ -175,7 +175,7 @@ def oscillations(runs: Mapping[str, Mapping[str, Any]], mdp: MDP) -> Figure:
             )
             strip.set(xlabel="sweep", yticks=range(len(alive)))
             strip.set_yticklabels([names[s] for s in alive], fontsize=7)
-        grid[0, 0].set_ylabel("$q_1$")
+        grid[0, 0].set_ylabel("q₁")
         grid[1, 0].set_ylabel("action in state")
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=8)

@@ -26,6 +26,7 @@ from lexicone._base.files import write_atomically
 
 __all__ = [
     "COLORS",
+    "FORMULAS",
     "FORMATS",
     "GREY",
     "INK",
@@ -47,9 +48,12 @@ STYLE: Any = {  # for mpl.rc_context
     "axes.spines.right": False,
     "legend.frameon": False,
     "mathtext.fontset": "cm",
+    "text.parse_math": False,  # names and titles are other people's: a price in $ is no formula
     "pdf.fonttype": 42,  # letters stay letters
     "svg.hashsalt": "lexicone",  # the same figure gives the same file
 }
+FORMULAS: Any = {**STYLE, "text.parse_math": True}
+"""The same for figures whose text is all ours."""
 GREY = "#ececec"
 COLORS = (
     PRIMARY,
