@@ -26,8 +26,8 @@ from lexicone._base.files import write_atomically
 
 __all__ = [
     "COLORS",
-    "FORMULAS",
     "FORMATS",
+    "FORMULAS",
     "GREY",
     "INK",
     "PRIMARY",
