@@ -304,6 +304,8 @@ def test_a_gradient_that_is_not_finite():
     gradient, state = updated(descent, x)
     assert not gradient.any()
     assert state.direction.reason == Reason.NOT_FINITE
+    assert not state.losses.weight.any()  # and no note is taken
+    assert not state.met.any()
 
 
 def test_losses_with_names_come_in_any_sequence():
@@ -335,6 +337,8 @@ def test_bounds_may_be_said_in_words():
     [
         (lambda x: [x, x.sum()], {}),
         (lambda x: ["one", x.sum()], {}),
+        (lambda x: [1, 2], {}),
+        (lambda x: jnp.stack([x @ x, x.sum()]) * 1j, {}),
         (lambda x: ([x @ x, x.sum()], {"more": 1}), {}),
         (lambda x: jnp.stack([x @ x, x.sum(), x.sum()]), {"has_aux": True}),
     ],

@@ -26,6 +26,7 @@ from lexicone.order import Order, OrderLike, highest, match_names
 __all__ = [
     "LossMeans",
     "LossSettings",
+    "check_gradients",
     "check_losses",
     "choose_direction",
     "losses_by_name",
@@ -133,8 +134,9 @@ def losses_by_name(settings: LossSettings, losses: Any) -> Any:
     return [losses] if getattr(losses, "shape", None) == () else losses
 
 
-def _check_gradients(xp: Any, gram: Any, settings: LossSettings) -> None:
+def check_gradients(settings: LossSettings, gram: Float[Any, "K K"]) -> None:
     """A ValueError for a gradient that has no length, as far as one can know."""
+    xp = namespace(gram)
     finite = xp.isfinite(diagonal(xp, gram))
     if is_true(~finite.all()):
         wrong = [each for i, each in enumerate(settings.order.labels) if is_true(~finite[i])]
@@ -201,7 +203,7 @@ def choose_direction(
     deviation of its loss, or a tenth of the bound (of the running mean, where the bound is 0).
     """
     xp = namespace(gram, losses)
-    _check_gradients(xp, gram, settings)
+    check_gradients(settings, gram)
     known = xp.all(xp.isfinite(losses))
     flows = settings.options["method"] == "flow"
     values = xp.where(known, -(means.latest if flows else means.mean), math.nan)

@@ -105,9 +105,10 @@ class OrderedGradient:
         check_losses(self.settings, losses)
         if rows != losses.shape[0]:
             raise ValueError(f"gradients: expected {losses.shape[0]} rows, as losses, got {rows}")
-        means = note_losses(state.losses, losses, self.settings)
         wide = jax.tree.map(lambda leaf: leaf.astype(jnp.result_type(leaf, jnp.float32)), gradients)
         products = gram(wide).astype(losses.dtype)
+        known = jnp.isfinite(jnp.diagonal(products)).all()
+        means = note_losses(state.losses, jnp.where(known, losses, jnp.nan), self.settings)
         direction = choose_direction(products, losses, means, self.settings)
         direction, means = jax.lax.stop_gradient((direction, means))
         combined = jax.tree.map(
@@ -184,11 +185,15 @@ def ordered_gradient(
 
 def _stacked(losses: Any) -> Float[Array, " K"]:
     try:
-        return jnp.stack(losses) if isinstance(losses, list | tuple) else jnp.asarray(losses)
+        found = jnp.stack(losses) if isinstance(losses, list | tuple) else jnp.asarray(losses)
+        if jnp.issubdtype(found.dtype, jnp.floating):
+            return found
     except (TypeError, ValueError):
-        raise ValueError(
-            f"losses: expected K numbers, got {losses!r}; for (losses, auxiliary output) say has_aux=True"
-        ) from None
+        pass
+    raise ValueError(
+        f"losses: expected K floating-point numbers, got {losses!r}; "
+        "for (losses, auxiliary output) say has_aux=True"
+    )
 
 
 def _trainable(params: PyTree) -> PyTree:

@@ -8,6 +8,7 @@ from torchjd.autogram import Engine
 from torchjd.autojac import jac
 
 from lexicone._base.checks import check_type, check_whole, is_listing
+from lexicone.directions._loss_means import check_gradients, check_losses
 from lexicone.torch._weighting import Losses, OrderedAggregator, OrderedWeighting, gram
 
 __all__ = ["ordered_backward", "ordered_loss"]
@@ -34,7 +35,9 @@ def ordered_backward(
             "parameters: one of them is computed from others, and has no .grad to add to"
         )
     jacobians = jac(losses, inputs, parallel_chunk_size=parallel_chunk_size)
-    weights = weighting.observe(losses)(_gram(jacobians))
+    gramian = _gram(jacobians)
+    check_gradients(weighting.settings, gramian)  # before note is taken of the losses
+    weights = weighting.observe(losses)(gramian)
     for each, jacobian in zip(inputs, jacobians, strict=True):
         gradient = torch.tensordot(weights.to(jacobian.dtype), jacobian, dims=1)
         each.grad = gradient if each.grad is None else each.grad + gradient
@@ -64,6 +67,7 @@ def ordered_loss(
         gramian = _gram(
             jac(losses, inputs, retain_graph=True, parallel_chunk_size=parallel_chunk_size)
         )
+    check_gradients(weighting.settings, gramian)
     weights = weighting.observe(losses)(gramian)
     return weights.to(losses.dtype) @ losses
 
@@ -90,6 +94,7 @@ def _stacked(weighting: OrderedWeighting, losses: Losses) -> Tensor:
     losses = weighting.stack(losses)
     if not losses.requires_grad:
         raise ValueError("losses: none of them depends on anything that needs a gradient")
+    check_losses(weighting.settings, losses.detach())
     return losses
 
 
