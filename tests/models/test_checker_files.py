@@ -131,8 +131,11 @@ def test_bad_archives(tmp_path, place, value, message):
 def test_what_is_no_archive_or_has_other_starts(tmp_path):
     path = tmp_path / "bad.umb"
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(ValueError, match=r"^path: .*bad.umb' is no UMB file"):
+    with pytest.raises(
+        ValueError, match=r"^path: .*bad.umb' is no UMB file: .*, or cut short$"
+    ) as error:
         lx.MDP.from_umb(path, GOAL)
+    assert "\n" not in str(error.value)  # one line
     write_umb(path, {}, ARRAYS)
     with pytest.raises(ValueError, match="it has no index"):
         lx.MDP.from_umb(path, GOAL)

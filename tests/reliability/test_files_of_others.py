@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from safetensors.numpy import save_file
 
 from lexicone._base import checkpoint
 from lexicone._base.text import read_assignment
+from lexicone.exact._solution import Solution
 from lexicone.learning._policy_file import load_policy
 from lexicone.learning._result_env import TrainedEnv
 from lexicone.learning._saved import load
@@ -89,6 +91,15 @@ def test_what_an_array_says_of_itself_is_not_believed(members, how, tmp_path):
     path.write_bytes(whole[:40] + bytes(255 - b for b in whole[40:60]) + whole[60:])
     with pytest.raises(ValueError, match=r"^path: .* is not a saved MDP"):
         MDP.load(path)
+
+
+@pytest.mark.parametrize("read", [MDP.load, Solution.load, load, load_policy])
+def test_what_is_no_file_is_not_waited_for(read, tmp_path):
+    """Nobody writes to the pipe, and the device has no end."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with pytest.raises((ValueError, FileNotFoundError), match=r"^path: "):
+            read(path)
 
 
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):

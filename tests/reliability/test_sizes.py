@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lexicone._base.memory import available_bytes, bytes_text, check_memory
+from lexicone.exact._front import pareto, sensitivity
 from lexicone.learning._train import train, train_many
 from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
@@ -68,6 +69,17 @@ def test_simulations_and_tables_that_are_too_large():
         simulate(MAZE, policy, 10**5, max_steps=10**8, record=True)
     with pytest.raises(ValueError, match=r"^seeds: the tables of 1000000000 runs would take"):
         tlq(MAZE, ORDER, "gabor", seeds=10**9, steps=10)
+
+
+def test_fronts_and_curves_of_too_many_points():
+    with pytest.raises(
+        ValueError, match=r"^points: so many thresholds and their values would take"
+    ):
+        pareto(MAZE, points=10**13)
+    with pytest.raises(
+        ValueError, match=r"^points: so many thresholds and their values would take"
+    ):
+        sensitivity(MAZE, ORDER, 0, points=10**13)
 
 
 def test_what_is_left_is_known():

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from lexicone._base.checks import check_function, check_kind, check_range, check_whole, find_places
+from lexicone._base.memory import check_memory
 from lexicone.exact._careful_maximum import Question, careful_maximum
 from lexicone.exact._column_generation import ColumnGeneration
 from lexicone.exact._highs import Outcome
@@ -98,15 +99,13 @@ def pareto(
     if count not in (2, 3):
         raise ValueError(f"mdp: the front is for two or three objectives, this model has {count}")
     check_kind("policies", policies, ("stochastic", "deterministic"))
-    check_whole(2, points=points)
+    _check_points(points, count)
     check_range("time_limit", time_limit, 0, above=True)
     deadline = time.monotonic() + time_limit
     if policies == "deterministic":
         if count != 2:
             raise ValueError("policies: the deterministic front is for two objectives only")
         return _one_by_one(mdp, gamma, points, deadline, progress)
-    if policies != "stochastic":
-        raise ValueError(f"policies: expected stochastic or deterministic, got {policies!r}")
     return _above_thresholds(mdp, gamma, points, deadline, progress)
 
 
@@ -264,7 +263,7 @@ def sensitivity(
     names = order.names or mdp.objective_names
     [objective] = find_places([objective], names and names[:-1], len(order) - 1, "objective")
     if thresholds is None:
-        check_whole(2, points=points)
+        _check_points(points, len(order))
 
     solver = Solver(mdp, gamma) if policies == "stochastic" else None
 
@@ -311,3 +310,9 @@ def _totals(thresholds: Any, order: Order, objective: int) -> Any:
         replace(t, steps=steps).threshold("thresholds") if isinstance(t, Level) else t
         for t in thresholds
     ]
+
+
+def _check_points(points: int, objectives: int) -> None:
+    """Before any of them is computed: what they and their values would take."""
+    check_whole(2, points=points)
+    check_memory("points", 16 * float(points) * objectives, "so many thresholds and their values")

@@ -91,8 +91,9 @@ def open_npz(path: str | os.PathLike[str]) -> Iterator[Npz]:
     name = os.fspath(path)
     if not Path(path).exists():
         raise FileNotFoundError(f"path: there is no file {name!r}")
-    if Path(path).is_dir():
-        raise ValueError(f"path: {name!r} is a folder, not a saved MDP")
+    if not Path(path).is_file():  # a pipe or a device may have no end
+        kind = "folder" if Path(path).is_dir() else "device"
+        raise ValueError(f"path: {name!r} is a {kind}, not a saved MDP")
     with _as_damage(name):
         archive = zipfile.ZipFile(path)
     with archive:

@@ -28,6 +28,10 @@ def read_umb(path: str | os.PathLike[str]) -> Explicit:
         try:
             with tarfile.open(fileobj=file, mode="r:*") as archive:
                 return _Archive(name, archive).model()
+        except tarfile.ReadError:
+            raise ValueError(
+                f"path: {name!r} is no UMB file: it is no archive, or cut short"
+            ) from None
         except (
             tarfile.TarError,
             EOFError,
