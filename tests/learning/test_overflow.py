@@ -61,7 +61,7 @@ def test_an_environment_that_pays_too_much_stops_at_once(pay):
 
     for learner, where in (
         (Reinforce(hidden=(), dropout=0.0, batch=16), r"episode \d+ of update 1, run 0"),
-        (PPO(hidden=()), r"copy \d+ of run 0, episode \d, after 1 steps"),
+        (PPO(hidden=()), r"copy \d+ of run 0, update 1, episode \d, after 1 steps"),
     ):
         name = rf"^task: Altered paid .* of objective 2 in {where}; learners with 32 bits"
         with pytest.raises(ValueError, match=name):

@@ -184,9 +184,12 @@ class _Breaks(Counter):
     [
         (
             "raises",
-            r"failed in step, copy \d of run \d, episode \d+, after 2 steps: RuntimeError: the",
+            r"failed in step, copy \d of run \d, update \d+, episode \d+, after 2 steps: Runtime",
         ),
-        ("nan", r"gave a reward that is not finite, .* in copy \d of run \d, episode \d+"),
+        (
+            "nan",
+            r"gave a reward of objective \d that is not finite, .* in copy \d of run \d, update",
+        ),
         ("unseen", r"gave an observation that is not finite"),
         (
             "short",

@@ -126,8 +126,10 @@ class OpenedWorld:
             good = np.isfinite(rows).all(axis=1)
             if not good.all():
                 m = int(np.argmin(good))
+                wrong = int(np.argmin(np.isfinite(rows[m]))) + 1
+                which = f" of objective {wrong}" if rows is reward else ""
                 raise ValueError(
-                    f"task: {name} gave {what} that is not finite, {rows[m].tolist()}, in {where(m)}"
+                    f"task: {name} gave {what}{which} that is not finite, {rows[m].tolist()}, in {where(m)}"
                 )
         most = largest_reward(self.dtype, cap)
         if np.abs(reward).max() > most:

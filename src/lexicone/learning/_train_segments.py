@@ -225,6 +225,7 @@ def _advance_here(
     log = {name: np.array(sums) for name, sums in runs.log.items()}
     dtype, actions = np.dtype(problem.thresholds.dtype), problem.sizes.actions
     for update in range(int(runs.update), until):
+        copies.update = update + 1
         learn_keys, act_keys = _keys_of(keys, update)
         act = Acting(actions, states.agent)
         drawn = np.asarray(draw_segment(actions, act_keys, learner.length, learner.copies, dtype))

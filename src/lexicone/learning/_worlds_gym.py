@@ -34,6 +34,8 @@ class OwnCopies:
         self.rows = np.zeros((size, opened.facts.inputs), dtype)
         self.last: list[Any] = [None] * size  # observations, for rewards that are made of them
         self.episode = np.zeros(size, np.int64)
+        self.update = 1
+        """Which one is under way, for messages."""
         self.taken: list[list[np.ndarray]] = [[] for _ in range(size)]
         self.cut = False
         self.masked = False  # whether an info says what can be done
@@ -148,7 +150,8 @@ class OwnCopies:
     def _where(self, m: int) -> str:
         run, copy = divmod(m, self.count)
         return (
-            f"copy {copy} of run {run}, episode {self.episode[m]}, after {len(self.taken[m])} steps"
+            f"copy {copy} of run {run}, update {self.update}, episode {self.episode[m]}, "
+            f"after {len(self.taken[m])} steps"
         )
 
     def _lost(self, m: int, what: str, error: Exception) -> Exception:

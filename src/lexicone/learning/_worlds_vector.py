@@ -56,6 +56,8 @@ class VectorCopies:
         self.last: list[Any] = [None] * size
         self.over = np.zeros(size, bool)  # whose next step only begins anew
         self.time = 0
+        self.update = 1
+        """Which one is under way, for messages."""
 
     def begin(self) -> None:
         """All copies at the beginning of an episode."""
@@ -107,7 +109,8 @@ class VectorCopies:
         return Stepped(reward, following, terminated, ended, valid)
 
     def _where(self, m: int) -> str:
-        return f"copy {m % self.count} of run {m // self.count}, after {self.time} steps in all"
+        run, copy = divmod(m, self.count)
+        return f"copy {copy} of run {run}, update {self.update}, after {self.time} steps in all"
 
     def _show(self, run: int, observations: Any) -> None:
         shown = self.opened.split(observations, self.count)
