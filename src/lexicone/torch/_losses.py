@@ -54,8 +54,9 @@ def ordered_loss(
     """``Σ wᵢ lossᵢ`` with fixed weights: one loss whose gradient is the combined gradient of K losses in order.
 
     For where something else calls ``backward``: Lightning's ``training_step`` returns it. The value itself means
-    nothing. With an ``Engine`` of TorchJD's `autogram` the Gram matrix is found without the Jacobian. The last argument
-    is `ordered_backward`'s.
+    nothing. With an ``Engine`` of TorchJD's `autogram` the Gram matrix is found without the Jacobian; the engine sees
+    only what goes through its modules' calls, so for losses of the weights themselves, such as their size, give the
+    parameters instead. The last argument is `ordered_backward`'s.
     """
     weighting = _weighting("weighting", weighting)
     _check_chunk(parallel_chunk_size)
