@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from lexicone.proofs._best_total import chain_solver
-from lexicone.proofs._regions import Usable
+from lexicone.proofs._regions import Usable, end_components
 from lexicone.proofs._rows import Rows
 
 __all__ = ["Flow", "Walk", "best_flow", "even_walk", "flow_policy"]
@@ -120,13 +120,17 @@ def best_flow(
         cost[:] = 1e-6  # few rounds
     else:
         cost[: len(used)] = -reward[:, objective]
+    most = np.full(width, np.inf)
+    if with_loop:  # what goes round for ever never leaves, not even by a chance that is lost in tolerances
+        _, lasting = end_components(rows, walk.choices > 0)
+        most[len(used) + len(stays) :][~lasting[used]] = 0.0
     found = linprog(
         cost,
         A_ub=sparse.csr_array(np.array(upper)) if upper else None,
         b_ub=np.array(limits) if upper else None,
         A_eq=sparse.csr_array(table),
         b_eq=right,
-        bounds=(0, None),
+        bounds=np.column_stack([np.zeros(width), most]),
     )
     if found.status != 0:
         return None
