@@ -237,20 +237,16 @@ def values_in_fractions(mdp: lx.MDP, policy: np.ndarray, gamma: Fraction) -> lis
 def test_a_loop_that_pays_is_found_beside_those_that_are_left_once_in_a_million(exact: bool):
     """In floating point a linear program takes them for loops that are never left."""
     rare = 1e-6
-    moves: dict[tuple[int, int], dict[int, float]] = {
-        **{(0, 0): {5: 1}, (0, 1): {3: 1 - rare, 4: rare}, (0, 2): {0: 1}},
-        **{
-            (1, 0): {4: 1 - rare, 5: rare},
-            (1, 1): {3: rare, 5: 1 - rare},
-            (1, 2): {0: 0.75, 3: 0.25},
-        },
-        **{(2, 0): {1: 1}, (2, 1): {2: 1}, (2, 2): {5: 1}},
-        **{(3, 0): {5: 1}, (3, 1): {0: 0.1, 1: 0.9}, (3, 2): {3: 1}},
-        **{(4, 0): {0: 0.5, 1: 0.5}, (4, 1): {2: 0.75, 4: 0.25}, (4, 2): {3: 1 - rare, 4: rare}},
-    }
+    moves: list[list[dict[int, float]]] = [
+        [{5: 1}, {3: 1 - rare, 4: rare}, {0: 1}],
+        [{4: 1 - rare, 5: rare}, {3: rare, 5: 1 - rare}, {0: 0.75, 3: 0.25}],
+        [{1: 1}, {2: 1}, {5: 1}],
+        [{5: 1}, {0: 0.1, 1: 0.9}, {3: 1}],
+        [{0: 0.5, 1: 0.5}, {2: 0.75, 4: 0.25}, {3: 1 - rare, 4: rare}],
+    ]
     transition, reward = np.zeros((6, 3, 6)), np.zeros((6, 3, 2))
-    for (s, a), targets in moves.items():
-        for target, chance in targets.items():
+    for s, a in np.ndindex(5, 3):
+        for target, chance in moves[s][a].items():
             transition[s, a, target] = chance
     transition[5, :, 5] = 1.0
     reward[3, 2, 1], reward[4, 2, 1] = -2.0, 2.0
