@@ -121,7 +121,9 @@ def best_flow(
     else:
         cost[: len(used)] = -reward[:, objective]
     most = np.full(width, np.inf)
-    if with_loop:  # what goes round for ever never leaves, not even by a chance that is lost in tolerances
+    if (
+        with_loop
+    ):  # what goes round for ever never leaves, not even by a chance that is lost in tolerances
         _, lasting = end_components(rows, walk.choices > 0)
         most[len(used) + len(stays) :][~lasting[used]] = 0.0
     found = linprog(
