@@ -69,6 +69,7 @@ ORDER = (
     "water-reservoir",
     "lunar-lander",
     "hopper",
+    "gymnax-cart-pole",
 )
 
 
