@@ -295,7 +295,15 @@ def test_bounds_of_actions_are_numbers_that_fit(bounds):
             {"observation_space": spaces.Box(0, 255, (8, 8, 3), np.uint8)},
             r"images as it seems.* as features",
         ),
+        (
+            {"observation_space": spaces.Dict(a=HALF_OPEN, b=spaces.Box(0, 1, (4, 4, 2)))},
+            r"shape \(4, 4, 2\), images as it seems",
+        ),
         ({"action_space": spaces.Text(3)}, r"^task: Altered: has actions Text"),
+        (
+            {"step": lambda self, action: (np.zeros(2), 1.0, True, False, {})},
+            r"^order: has 2 objectives, .* shape \(\); rewards= makes them from \(observation, action",
+        ),
     ],
 )
 def test_what_cannot_be_learned_in_is_refused(changes, message):

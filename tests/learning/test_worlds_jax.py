@@ -9,9 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lexicone.learning._named_worlds import find_world
+from lexicone.learning._prepare import prepare
 from lexicone.learning._worlds_jax import is_jax_world, open_jax_world
+from lexicone.learning.algos._ppo import PPO
 from lexicone.order import Order
 from tests.contracts.test_documents import blocks_of
+from tests.helpers.small_worlds import EndsOrIsCut
 
 PAGE = Path(__file__).parents[2] / "docs" / "own-environment.md"
 ORDER = Order([0.0])
@@ -81,6 +85,68 @@ def test_gymnax_itself():
     made = gymnax.make("MountainCarContinuous-v0")
     world = open_jax_world(made, ORDER, rewards=lambda s, a, n: [n.position, -(a[0] ** 2)])
     assert (world.inputs, world.actions.low, world.limit) == (2, (-1.0,), 999)
+
+
+def alike(first: Any, then: Any) -> tuple[Any, Any]:
+    """A world whose state is ``first`` at the beginning, and ``then`` after a step."""
+    step = lambda key, state, action: (jnp.zeros(1), then, jnp.zeros(2), False, False, {})  # noqa: E731
+    return (lambda key: (jnp.zeros(1), first)), step
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (
+            alike({"time": 0}, {"time": 1.0}),
+            r"a state\['time'\] of int\d+\[\] from reset and of fl",
+        ),
+        (alike(jnp.zeros(2), jnp.zeros(3)), r"a state of float\d+\[2\] from reset and of .*\[3\]"),
+        (alike((0, 0), (0,)), r"another kind of state or observation from step"),
+    ],
+)
+def test_states_stay_what_they_are(task, message):
+    assert open_jax_world(alike({"time": 0}, {"time": 1}), ORDER, actions=2).inputs == 1
+    with pytest.raises(ValueError, match=rf"^task: .* returns {message}"):
+        open_jax_world(task, ORDER, actions=2)
+
+
+def test_images_need_a_function():
+    def world(shape: tuple[int, ...]) -> tuple[Any, Any]:
+        shown = {"seen": jnp.zeros(shape), "more": jnp.zeros(2)}
+        step = lambda key, state, action: (shown, state, jnp.zeros(2), False, False, {})  # noqa: E731
+        return (lambda key: (shown, 0)), step
+
+    assert open_jax_world(world((4, 4)), ORDER, actions=2).inputs == 18
+    with pytest.raises(ValueError, match=r"shape \(4, 4, 3\), images as it seems.* as features"):
+        open_jax_world(world((4, 4, 3)), ORDER, actions=2)
+    given = open_jax_world(world((4, 4, 3)), ORDER, actions=2, features=lambda o: o["seen"])
+    assert given.inputs == 48
+
+
+@pytest.mark.parametrize("given", [EndsOrIsCut, lambda: EndsOrIsCut()])
+def test_a_class_or_a_function_that_makes_one(given):
+    prepared = prepare(given, ORDER, PPO())
+    assert (prepared.facts.world, prepared.facts.inputs) == ("jax", 1)
+    with pytest.raises(ValueError, match=r"^task: made a Params, not a gymnasium.Env"):
+        prepare(Params, ORDER, PPO())
+
+
+@pytest.mark.parametrize("name", ["World", "make"])
+def test_a_class_or_a_function_in_a_file(name, tmp_path):
+    path = tmp_path / "worlds.py"
+    path.write_text(
+        "import jax.numpy as jnp\n"
+        "class World:\n"
+        "    def __init__(self, choices=2): self.actions = choices\n"
+        "    def reset(self, key): return jnp.zeros(1), 0\n"
+        "    def step(self, key, state, action):\n"
+        "        return jnp.zeros(1), state, jnp.zeros(2), True, False, {}\n"
+        "def make(choices=2): return World(choices)\n"
+    )
+    found = prepare(f"{path}:{name}", ORDER, PPO()).facts
+    assert (found.world, found.environment_id) == ("jax", f"{path}:{name}")
+    found = prepare(find_world(f"{path}:{name}", {"choices": 3}), ORDER, PPO()).facts
+    assert (found.action_spec.sizes, found.environment_options) == ((3,), {"choices": 3})
 
 
 def brax() -> Any:

@@ -187,22 +187,25 @@ def _find(
         return mdp, make_order(mdp, thresholds, task)
     from lexicone.learning._environments import UnknownEnvironment, open_env
     from lexicone.learning._named_worlds import NamedWorld, find_world
-    from lexicone.learning._open_world import open_world
+    from lexicone.learning._open_world import MadeInJax, open_world
     from lexicone.learning._worlds_jax import names_in_jax
     from lexicone.learning.algos._actor_critic import ActorCritic
 
     try:
-        found = find_world(task, dict(map(read_option, options)))
-        if isinstance(found, NamedWorld):  # in JAX, where only names tell how many there are
-            names = names_in_jax(found.world)
-            count = len(thresholds) + 1 if names is None else len(names)
-            return found, order_of_rewards(task, names, count, objectives, thresholds)
-        env = open_world(found, None) if isinstance(learner, ActorCritic) else open_env(found)
+        found, env = find_world(task, dict(map(read_option, options))), None
+        if not isinstance(found, NamedWorld):
+            env = open_world(found, None) if isinstance(learner, ActorCritic) else open_env(found)
+    except MadeInJax as made:
+        found, env = made.named, None
     except (UnknownEnvironment, ImportError) as error:
         raise ValueError(
             f"task: there is no task {task!r}; there are {', '.join(TASKS)}. Nor is there an environment to train in: "
             f"{str(error).removeprefix('task: ')}"
         ) from None
+    if env is None:  # in JAX, where only names tell how many objectives there are
+        names = names_in_jax(found.world)
+        count = len(thresholds) + 1 if names is None else len(names)
+        return found, order_of_rewards(task, names, count, objectives, thresholds)
     count, names = env.facts.objectives, env.facts.reward_names
     return env, order_of_rewards(task, names, count, objectives, thresholds)
 

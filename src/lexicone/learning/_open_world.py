@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,15 +17,33 @@ from lexicone.learning._environments import (
     read_reward,
     source_of,
 )
+from lexicone.learning._named_worlds import NamedWorld
 from lexicone.learning._overflow import largest_reward
 from lexicone.learning._policy_file import actions_from, describe_actions
-from lexicone.learning._spaces import Actions, describe_observations, flatten, read_actions
+from lexicone.learning._spaces import (
+    Actions,
+    check_no_image,
+    describe_observations,
+    flatten,
+    read_actions,
+)
+from lexicone.learning._worlds_jax import is_jax_world
 from lexicone.models._matching import names_of_rewards
 from lexicone.order import Order, match_names
 
-__all__ = ["OpenedWorld", "WorldFacts", "open_world"]
+__all__ = ["MadeInJax", "OpenedWorld", "WorldFacts", "open_world"]
 
 _PROBE = 4  # steps that are tried before the training
+
+
+class MadeInJax(ValueError):
+    """The class or the function that was given makes a world in JAX, no environment."""
+
+    def __init__(self, source: EnvSource, world: Any) -> None:
+        super().__init__("task: makes a world in JAX, no environment; give the world itself")
+        named = source.id is not None
+        self.named = NamedWorld(world, str(source.id), source.options) if named else world
+        """The world, with what it was found by if there is a name."""
 
 
 class WorldFacts(NamedTuple):
@@ -185,6 +203,8 @@ def open_world(
     env = source.make()
     vector = isinstance(env, gymnasium.vector.VectorEnv)
     if not vector and not isinstance(env, gymnasium.Env):
+        if is_jax_world(env):
+            raise MadeInJax(source, env)
         raise ValueError(f"task: made a {type(env).__name__}, not a gymnasium.Env")
     name = source.id or type(env.unwrapped).__qualname__
     try:
@@ -238,13 +258,18 @@ def _check_space(space: Any, name: str) -> Any:
             f"task: {name} has observations {space}, which have no fixed number of numbers; "
             "give a function from them to a vector as features"
         )
-    shape = getattr(space, "shape", None) or ()
-    if len(shape) >= 3 or (len(shape) == 2 and space.dtype == np.uint8):
-        raise ValueError(
-            f"task: {name} has observations of shape {shape}, images as it seems; give a function from them to a "
-            "vector as features"
-        )
+    check_no_image(name, _arrays_of(space))
     return described
+
+
+def _arrays_of(space: Any) -> Iterator[Any]:
+    """The spaces of arrays that a space of several parts is made of."""
+    parts = getattr(space, "spaces", None)
+    if parts is None:
+        yield space
+        return
+    for part in parts.values() if isinstance(parts, dict) else parts:
+        yield from _arrays_of(part)
 
 
 def _probe(opened: OpenedWorld, env: Any) -> dict[str, Any]:
@@ -269,7 +294,11 @@ def _probe(opened: OpenedWorld, env: Any) -> dict[str, Any]:
             paid = paid if opened.rewards is None else opened.rewards(first, taken, after)
             first = after
             wanted = facts.objectives or int(np.size(paid))
-            rewards.append(read_reward(paid, facts.environment, wanted))
+            try:
+                rewards.append(read_reward(paid, facts.environment, wanted))
+            except ValueError as error:
+                hint = "; rewards= makes them from (observation, action, next observation)"
+                raise ValueError(f"{error}{hint if opened.rewards is None else ''}") from None
             rows.append(opened_now.row(after))
             check_finite("observation", rows[-1][None], facts.environment, i + 1)
             check_finite("reward", rewards[-1][None], facts.environment, i + 1)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from lexicone.learning._defaults import SEEDS
 from lexicone.learning._learner import as_pytree
 from lexicone.learning._named_worlds import NamedWorld, find_world, is_in_file
-from lexicone.learning._open_world import OpenedWorld, WorldFacts, open_world
+from lexicone.learning._open_world import MadeInJax, OpenedWorld, WorldFacts, open_world
 from lexicone.learning._policy_file import describe_actions
 from lexicone.learning._settings import in_segments
 from lexicone.learning._worlds_jax import CompiledWorld, is_jax_world, open_jax_world
@@ -74,9 +74,13 @@ def prepare(
             reward_names=world.reward_names,
         )
     else:
+        try:
+            world = open_world(task, len(order), features=features, rewards=rewards, dtype=dtype)
+        except MadeInJax as made:
+            given = {"features": features, "actions": actions, "rewards": rewards}
+            return prepare(made.named, order, learner, **given)
         if actions is not None:
             raise ValueError("actions: an environment of Gymnasium says itself what can be done")
-        world = open_world(task, len(order), features=features, rewards=rewards, dtype=dtype)
         if world.facts.objectives != len(order):
             raise ValueError(
                 f"order: has {len(order)} objectives, and {world.facts.environment} has {world.facts.objectives}"

@@ -1,14 +1,14 @@
 """What one sees and what one can do, as JSON can hold it: for networks, for files, and for NumPy alone (no JAX)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lexicone._base.arrays import as_numbers
 
-__all__ = ["Actions", "describe_observations", "flatten", "read_actions"]
+__all__ = ["Actions", "check_no_image", "describe_observations", "flatten", "read_actions"]
 
 
 class Actions(NamedTuple):
@@ -119,6 +119,17 @@ def _numbers(low: Any, high: Any, shape: tuple[int, ...], dtype: str, name: str)
             "floats with low < high"
         )
     return Actions((), (), tuple(low.tolist()), tuple(high.tolist()), shape, dtype)
+
+
+def check_no_image(name: str, arrays: Iterable[Any]) -> None:
+    """A ValueError for the first array, or space of arrays, that looks like an image."""
+    for array in arrays:
+        shape = tuple(getattr(array, "shape", None) or ())
+        if len(shape) >= 3 or (len(shape) == 2 and array.dtype == np.uint8):
+            raise ValueError(
+                f"task: {name} has observations of shape {shape}, images as it seems; give a function from them to a "
+                "vector as features"
+            )
 
 
 def describe_observations(space: Any) -> Any:

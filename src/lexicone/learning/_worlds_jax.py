@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from lexicone.learning._segments import Segment
-from lexicone.learning._spaces import Actions, read_actions
+from lexicone.learning._spaces import Actions, check_no_image, read_actions
 from lexicone.order import Order, match_names
 
 __all__ = [
@@ -175,6 +175,11 @@ def _open(
     spec = read_actions(space, "actions" if actions is not None else f"task: {name}")
 
     def see(observation: Any) -> Array:
+        if features is None:
+            try:
+                check_no_image(name, jax.tree.leaves(observation))
+            except ValueError as error:
+                raise _Misfit(str(error)) from None
         shown = observation if features is None else features(observation)
         leaves = [jnp.ravel(jnp.asarray(leaf, float)) for leaf in jax.tree.leaves(shown)]
         return jnp.concatenate(leaves)
@@ -224,6 +229,7 @@ def _open(
         raise ValueError(
             f"task: {name} returns another kind of state or observation from step than from reset"
         )
+    _check_alike(state, after[1], name)
     limit = getattr(params, "max_steps_in_episode", None) or getattr(task, "max_steps", None)
     limit = int(limit) if isinstance(limit, int | np.integer) else None
     shown = {"kind": "tree"} if features is None else None
@@ -257,6 +263,21 @@ def _read_step(found: Any, params: Any, name: str) -> tuple[Any, Any, Any, Any, 
     done = jnp.asarray(done, bool)
     late = done & (time >= most) if most is not None and time is not None else jnp.zeros_like(done)
     return observation, after, reward, done & ~late, late
+
+
+def _check_alike(before: Any, after: Any, name: str) -> None:
+    """A ValueError for the first part of a state that a step makes another kind of array."""
+    leaves = jax.tree.leaves(after)
+    for (path, old), new in zip(jax.tree.leaves_with_path(before), leaves, strict=True):
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            place, *kinds = (
+                jax.tree_util.keystr(path),
+                *(f"{x.dtype}{list(x.shape)}" for x in (old, new)),
+            )
+            raise ValueError(
+                f"task: {name} returns a state{place} of {kinds[0]} from reset and of {kinds[1]} from step; they must "
+                "be alike"
+            )
 
 
 class _Misfit(ValueError):
