@@ -192,7 +192,8 @@ def _find(
     from lexicone.learning.algos._actor_critic import ActorCritic
 
     try:
-        found, env = find_world(task, dict(map(read_option, options))), None
+        found: Any = find_world(task, dict(map(read_option, options)))
+        env: Any = None
         if not isinstance(found, NamedWorld):
             env = open_world(found, None) if isinstance(learner, ActorCritic) else open_env(found)
     except MadeInJax as made:
