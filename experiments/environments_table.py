@@ -68,6 +68,7 @@ ORDER = (
     "minecart",
     "water-reservoir",
     "lunar-lander",
+    "lunar-lander-way-first",
     "hopper",
     "gymnax-cart-pole",
 )
