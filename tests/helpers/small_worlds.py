@@ -46,6 +46,21 @@ class EndsOrIsCut:
         return self.see(state.kind), after, reward, state.kind == 0, state.kind == 1, {}
 
 
+class Lasting:
+    """Episodes of 2 to 11 steps, as chance has it at their beginning; pays the choice, and 1 for every step."""
+
+    actions = 2
+
+    def reset(self, key: Any) -> tuple[Any, Any]:
+        last = jax.random.randint(key, (), 2, 12)
+        return jnp.zeros(1), Walk(last, jnp.int32(0))
+
+    def step(self, key: Any, state: Walk, action: Any) -> tuple[Any, ...]:
+        after = Walk(state.kind, state.time + 1)
+        over = after.time >= state.kind
+        return jnp.zeros(1), after, jnp.stack([1.0 * action, 1.0]), over, jnp.array(False), {}
+
+
 def aim() -> tuple[Any, Any]:
     """A pair of functions: one number in [−2, 2]; the objectives are −(a−1)² and −(a+1)²."""
 

@@ -16,7 +16,8 @@ from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.models._advantages import sum_until_end
 from lexicone.order import Order
-from tests.helpers.small_worlds import Bets, EndsOrIsCut, aim
+from tests.helpers.compilations import compiled_by
+from tests.helpers.small_worlds import Bets, EndsOrIsCut, Lasting, aim
 from tests.helpers.trainings import assert_same, programs
 
 BETS = Bets()
@@ -52,6 +53,18 @@ def test_what_is_seen_and_done_matters_and_thresholds_hold(threshold, best, bets
     found = bets if threshold == -0.25 else bet(threshold)
     assert programs(loop.advance) == before
     np.testing.assert_allclose(found.evaluate(1000).returns.mean(axis=1), [best] * 2, atol=0.16)
+
+
+@pytest.mark.slow
+def test_a_world_with_episodes_of_many_lengths_is_one_program():
+    learner = PPO(hidden=(4,), copies=3, length=8, epochs=1, minibatches=2)
+    world = Lasting()
+    assert compiled_by(lambda: train(world, Order([0.0]), learner, seeds=2, updates=3)) > 0
+    again = partial(train, world, Order([1.0]), learner, seeds=2, updates=40)
+    assert compiled_by(again) == 0
+    lengths = again().history["returns"][..., 1]  # means of the episodes that ended in a row
+    assert np.nanmin(lengths) < 4
+    assert np.nanmax(lengths) > 8
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Segments from environments that are Python code: copies, vectors, files, and what can go wrong."""
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -12,7 +13,6 @@ import pytest
 from gymnasium import spaces
 from mo_gymnasium.wrappers.vector.wrappers import MOSyncVectorEnv
 
-from lexicone.learning import _train_segments as loop
 from lexicone.learning._open_world import open_world
 from lexicone.learning._play_world import play_episodes
 from lexicone.learning._policy_file import load_policy
@@ -22,9 +22,10 @@ from lexicone.learning._train import train
 from lexicone.learning._worlds_gym import make_copies
 from lexicone.learning.algos._ppo import PPO
 from lexicone.order import Order
+from tests.helpers.compilations import compiled_by
 from tests.helpers.interruption import killed_after
 from tests.helpers.small_worlds import Counter
-from tests.helpers.trainings import assert_same, programs
+from tests.helpers.trainings import assert_same
 
 LEARNER = PPO(hidden=(4,), copies=3, length=8, epochs=1, minibatches=2)
 ORDER = Order([0.0])
@@ -110,16 +111,18 @@ def test_a_killed_run_resumes_to_the_same_end(tmp_path, counted):
 
 
 @pytest.mark.slow
-def test_lengths_and_thresholds_share_programs(counted):
+def test_nothing_is_compiled_for_other_lengths_thresholds_or_budgets(counted):
+    """Nothing at all, also beside the two large programs; other networks are other programs."""
+
     class Longer(Counter):
         def step(self, action: Any) -> Any:
             *found, _ = super().step(action)
             end = self.time >= 3 + self.seed % 7
             return *found[:2], end, False, {}
 
-    before = programs(loop.learn_all), programs(loop.draw_segment)
-    train(Longer, Order([3.0]), LEARNER, seeds=2, updates=3)
-    assert (programs(loop.learn_all), programs(loop.draw_segment)) == before
+    assert compiled_by(lambda: train(Longer, Order([3.0]), LEARNER, seeds=2, updates=17)) == 0
+    wider = dataclasses.replace(LEARNER, hidden=(5,))
+    assert compiled_by(lambda: train(Longer, Order([3.0]), wider, seeds=2, updates=1)) > 0
 
 
 def test_saved_loaded_and_exported(tmp_path, counted):
