@@ -135,12 +135,6 @@ def named(name: str, **options: Any) -> Any:
     return make
 
 
-def way_first() -> Any:
-    """Lunar lander with the way to the pad before landing, which is paid only at the end."""
-    lander = named("mo-lunar-lander-continuous-v3")()
-    return gymnasium.wrappers.TransformReward(lander, lambda paid: np.asarray(paid)[[1, 0, 2, 3]])  # pyright: ignore
-
-
 def in_gymnax(name: str) -> Any:
     """A world of gymnax with its parameters."""
     return importlib.import_module("gymnax").make(name)
@@ -227,15 +221,6 @@ TASKS: dict[str, Study] = {
         2,
         "landed or crashed, way to the pad, −main engine, −side engines",
         "set beforehand from Gymnasium's controller for it, which has (98, 210, −89, −17)",
-    ),
-    "lunar-lander-way-first": Study(
-        way_first,
-        [100.0, 50.0, -150.0],
-        300_000,
-        {},
-        2,
-        "way to the pad, landed or crashed, −main engine, −side engines",
-        "set after lunar-lander's run: what leads to a landing first, and three landings for each crash",
     ),
     "water-reservoir": Study(
         named("water-reservoir-v0", normalized_action=True),

@@ -68,7 +68,6 @@ ORDER = (
     "minecart",
     "water-reservoir",
     "lunar-lander",
-    "lunar-lander-way-first",
     "hopper",
     "gymnax-cart-pole",
 )

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from lexicone._base.intervals import mean_intervals, share_intervals
+from lexicone.learning._course import Course
 from lexicone.learning._diagnosis import Diagnosis, diagnose
 from lexicone.learning._result import Evaluation, judge_episodes
 from lexicone.learning._train import train
@@ -183,3 +184,10 @@ def test_intervals_are_scipys():
     ends = stats.t.interval(0.95, 6, rows.mean(axis=0), stats.sem(rows))
     np.testing.assert_allclose(mean_intervals(rows), np.transpose(ends))
     assert np.isinf(mean_intervals(rows[:1])).all()
+
+
+def test_means_of_ones_that_rounding_makes_more_are_no_fall():
+    met = np.full((1, 3, 1), 1 + 2**-52)
+    other = np.zeros((1, 3, 2))
+    course = Course(other, other, met, np.full((1, 3), 7.0), other[..., 0], segments=True)
+    assert course.fall(0, 0) is None

@@ -73,6 +73,7 @@ class Course(NamedTuple):
         best = int(np.argmax(np.where(count > 0, share, -1.0)))
         high, low = share[best], share[-1]
         both = (high * count[best] + low * count[-1]) / (count[best] + count[-1])
+        both = min(both, 1.0)  # means of ones may be a little more
         error = np.sqrt(both * (1 - both) * (1 / count[best] + 1 / count[-1]))
         fell = high - low >= _LEAST_FALL and low <= _HALF * high
         return (
