@@ -9,10 +9,12 @@ _EVENT = "/jax/core/compile/backend_compile_duration"
 _seen: list[str] = []
 
 
-@jax.monitoring.register_event_duration_secs_listener
-def _listen(event: str, seconds: float, **more: Any) -> None:
+def _listen(event: str, duration_secs: float, **kwargs: Any) -> None:
     if event == _EVENT:
         _seen.append(event)
+
+
+jax.monitoring.register_event_duration_secs_listener(_listen)
 
 
 def compiled_by(work: Callable[[], Any]) -> int:
