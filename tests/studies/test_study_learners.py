@@ -5,7 +5,6 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import jaxtyping
 import numpy as np
@@ -26,13 +25,7 @@ from lexicone.studies.learners.study import LEARNER_RECIPES, Study
 from lexicone.studies.learners.tasks import LEARNING_TASKS, find
 from tests.helpers.commands import modules_after
 
-
-@pytest.fixture(autouse=True, scope="module")
-def compile_quickly():
-    """Compilation dominates here, and these programs are tiny."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 
 
 @dataclass(frozen=True)

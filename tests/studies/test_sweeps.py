@@ -7,13 +7,15 @@ import pytest
 
 import lexicone as lx
 from lexicone.studies.sweeps import running
-from lexicone.studies.sweeps.design import Study, vary
+from lexicone.studies.sweeps.design import Study
 from lexicone.studies.sweeps.outcome import StudyResult
+from lexicone.studies.sweeps.ranges import vary
 from lexicone.studies.sweeps.running import groups_of
 from lexicone.studies.sweeps.study import run_study
 from lexicone.studies.sweeps.study_file import read_study
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.usefixtures("compile_quickly")
 QUICK = {"batch": 8, "hidden": (4,)}
 FILE = """
 seeds = 2

@@ -6,12 +6,13 @@ that was under way goes on from its checkpoint. Few groups are under way at once
 """
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 
 from lexicone._base.progress import progress_bars
-from lexicone.studies.sweeps.design import Cell
+from lexicone.studies.sweeps.cells import AnyCell
 from lexicone.studies.sweeps.running import run_group
 from lexicone.studies.sweeps.store import Store
 
@@ -21,7 +22,7 @@ _AHEAD = 2  # groups for each processor that wait their turn
 
 
 def run_on_ray(
-    groups: list[list[Cell]],
+    groups: Sequence[Sequence[AnyCell]],
     store: Store,
     address: bool | str,
     *,
@@ -55,7 +56,7 @@ def run_on_ray(
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ValueError(f"ray: cannot connect to {address!r}: {error}") from None
     remote: Any = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=-1)(_work)
-    waiting = [group for group in groups if any(store.get(c.digest) is None for c in group)]
+    waiting = [group for group in groups if any(c.found(store) is None for c in group)]
     most = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1) / max(cpus, 0.1)))
     with progress_bars(console) as bars:
         whole = bars.add_task("cells on Ray", total=sum(map(len, waiting)), visible=progress)
@@ -71,6 +72,6 @@ def run_on_ray(
                 ray.get(one)  # raises what the group has raised
 
 
-def _work(group: list[Cell], folder: str) -> None:
+def _work(group: Sequence[AnyCell], folder: str) -> None:
     """On a worker."""
     run_group(group, Store(folder))

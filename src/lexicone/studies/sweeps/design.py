@@ -7,13 +7,10 @@ numbers, by which its result is found again, whoever computed it.
 import dataclasses
 import itertools
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any, get_args
 
 from lexicone import __version__
 from lexicone._base import checkpoint
@@ -23,28 +20,35 @@ from lexicone.learning._named_worlds import NamedWorld
 from lexicone.models._mdp import MDP
 from lexicone.models._saved_models import TABLES
 from lexicone.order import Order, OrderLike, as_order
+from lexicone.studies.sweeps.cells import AnyCell
+from lexicone.studies.sweeps.pruning import final
+from lexicone.studies.sweeps.ranges import TUNED, Search, check_ranges, in_words, vary
+from lexicone.studies.sweeps.store import Store
 from lexicone.tasks._world import World
 
-__all__ = ["Cell", "Study", "vary"]
-
-Search = Literal["grid", "random"]
+__all__ = ["Cell", "Study"]
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cell(AnyCell):
     """One learner on one task."""
 
-    task_name: str
     task: Any
     order: Order
-    learner_name: str
     learner: Any
     study: "Study"
+    rivals: tuple[list[dict[str, Any]], ...] = ()
+    """For each look at a training under way: what earlier settings had reached by then (`pruning`)."""
+
+    def found(self, store: Store) -> dict[str, Any] | None:
+        """Its end, or where it was given up; None if it is not done."""
+        return final(store.get(self.digest), self.rivals)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON holds it."""
         study, order = self.study, self.order
+        looks = {"prune": study.prune} if study.prune else {}
         return json.loads(
             json.dumps(
                 {
@@ -58,15 +62,11 @@ class Cell:
                     "seeds": study.seeds,
                     "seed": study.seed,
                     "evaluation": study.evaluation,
+                    **looks,
                 },
                 default=str,
             )
         )
-
-    @cached_property
-    def digest(self) -> str:
-        """By which its result is found."""
-        return checkpoint.digest({}, self.facts)[:32]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,6 +78,8 @@ class Study:
     vary: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     search: Search = "grid"
     samples: int = 10
+    at_once: int = 4
+    prune: Sequence[float] = ()
     seeds: int = 10
     seed: int = 0
     steps: int | None = None
@@ -85,9 +87,15 @@ class Study:
     evaluation: int = 1000
 
     def __post_init__(self) -> None:
-        check_whole(seeds=self.seeds, evaluation=self.evaluation, samples=self.samples)
+        check_whole(
+            seeds=self.seeds,
+            evaluation=self.evaluation,
+            samples=self.samples,
+            at_once=self.at_once,
+        )
         check_seed(self.seed)
-        check_kind("search", self.search, ("grid", "random"))
+        check_kind("search", self.search, get_args(Search))
+        self._check_prune()
         for name in ("steps", "episodes"):
             if getattr(self, name) is not None:
                 check_whole(**{name: getattr(self, name)})
@@ -110,7 +118,22 @@ class Study:
                 raise ValueError(
                     f"vary: there is no learner {name!r}; there are {', '.join(self.learners)}"
                 )
-            _check_ranges(name, self.learners[name], ranges, self.search)
+            check_ranges(name, self.learners[name], ranges, self.search)
+
+    def _check_prune(self) -> None:
+        shares = self.prune
+        if not isinstance(shares, list | tuple) or not all(
+            is_number(share) and 0 < share < 1 for share in shares
+        ):
+            raise ValueError(
+                f"prune: expected shares of the budget such as [0.25, 0.5], got {shares!r}"
+            )
+        if any(a >= b for a, b in itertools.pairwise(shares)):
+            raise ValueError(f"prune: expected rising shares, got {shares!r}")
+        if shares and self.search not in TUNED:
+            raise ValueError(
+                f"prune: is for a search that goes on from what it found: {', '.join(TUNED)}"
+            )
 
     @property
     def budget(self) -> dict[str, int]:
@@ -123,51 +146,45 @@ class Study:
         """What each task is, for digests."""
         return {name: _identity(name, task) for name, (task, _) in self.tasks.items()}
 
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """Learners whose settings follow from what was tried before."""
+        return tuple(name for name in self.vary if self.search in TUNED and self.vary[name])
+
     @cached_property
     def cells(self) -> list[Cell]:
-        """Task by task, learner by learner."""
-        learners = [pair for name in self.learners for pair in self._variants(name)]
+        """Task by task, learner by learner; without those of learners that are `tuned`."""
+        learners = [(name, pair) for name in self.learners for pair in self._variants(name)]
         return [
-            Cell(name, task, as_order(order), label, learner, self)
-            for name, (task, order) in self.tasks.items()
-            for label, learner in learners
+            self.cell(task, name, settings) for task in self.tasks for name, settings in learners
         ]
 
-    def _variants(self, name: str) -> Iterator[tuple[str, Any]]:
-        """A learner with each of its settings, and what it is called then."""
-        learner, ranges = self.learners[name], self.vary.get(name)
-        if not ranges:
-            yield name, learner
+    def cell(
+        self,
+        task: str,
+        learner: str,
+        settings: Mapping[str, Any],
+        rivals: tuple[list[dict[str, Any]], ...] = (),
+    ) -> Cell:
+        """One learner with these settings on one task."""
+        label = f"{learner} {in_words(settings)}" if settings else learner
+        own = self.learners[learner]
+        return Cell(
+            task_name=task,
+            learner_name=label,
+            task=self.tasks[task][0],
+            order=as_order(self.tasks[task][1]),
+            learner=dataclasses.replace(own, **settings) if settings else own,
+            study=self,
+            rivals=rivals,
+        )
+
+    def _variants(self, name: str) -> Iterator[dict[str, Any]]:
+        """The settings of a learner, if they are known beforehand."""
+        if name in self.tuned:
             return
-        for settings in vary(ranges, self.search, self.samples, self.seed):
-            words = " ".join(f"{key}={_short(value)}" for key, value in settings.items())
-            yield f"{name} {words}", dataclasses.replace(learner, **settings)
-
-
-def vary(
-    ranges: Mapping[str, Any], search: Search, samples: int, seed: int
-) -> Iterator[dict[str, Any]]:
-    """Settings from lists of values, all combinations of them; or ``samples`` drawn from lists and ranges.
-
-    A range is ``{"low": a, "high": b}``, with ``"log": True`` where the logarithm is drawn evenly.
-    """
-    if search == "grid":
-        for values in itertools.product(*ranges.values()):
-            yield dict(zip(ranges, values, strict=True))
-        return
-    rng = np.random.default_rng(seed)
-    for _ in range(samples):
-        yield {name: _draw(choice, rng) for name, choice in ranges.items()}
-
-
-def _draw(choice: Any, rng: np.random.Generator) -> Any:
-    if not isinstance(choice, Mapping):
-        return choice[int(rng.integers(len(choice)))]
-    low, high = choice["low"], choice["high"]
-    if choice.get("log"):
-        return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.4g}")
-    drawn = rng.uniform(low, high)
-    return round(drawn) if isinstance(low, int) and isinstance(high, int) else float(f"{drawn:.4g}")
+        ranges = self.vary.get(name)
+        yield from vary(ranges, self.search, self.samples, self.seed) if ranges else ({},)
 
 
 def _check_mapping(name: str, given: Any) -> None:
@@ -176,44 +193,6 @@ def _check_mapping(name: str, given: Any) -> None:
     for key in given:
         if not isinstance(key, str) or not key:
             raise ValueError(f"{name}: names must be words, got {key!r}")
-
-
-def _check_ranges(name: str, learner: Any, ranges: Any, search: str) -> None:
-    """Each setting exists, and every value that may come is one that the learner takes."""
-    known = {field.name for field in dataclasses.fields(learner)}
-    if not isinstance(ranges, Mapping):
-        raise ValueError(f"vary: of {name!r}: expected settings with their values, got {ranges!r}")
-    for setting, choice in ranges.items():
-        where = f"vary: {setting!r} of {name!r}"
-        if setting not in known:
-            raise ValueError(
-                f"{where}: there is no such setting; there are {', '.join(sorted(known))}"
-            )
-        if isinstance(choice, Mapping):
-            low: Any = choice.get("low")
-            high: Any = choice.get("high")
-            extra = set(choice) - {"low", "high", "log"}
-            if search == "grid" or extra or not (is_number(low) and is_number(high)):
-                raise ValueError(
-                    f"{where}: expected a list of values"
-                    + ("" if search == "grid" else " or {low, high, log}")
-                )
-            if not low < high or (choice.get("log") and not low > 0):
-                raise ValueError(f"{where}: expected low < high, and above 0 with log")
-            tried = [low, high]
-        elif isinstance(choice, list | tuple) and choice:
-            tried = list(choice)
-        else:
-            raise ValueError(f"{where}: expected a list of values, got {choice!r}")
-        for value in tried:
-            try:
-                dataclasses.replace(learner, **{setting: value})
-            except ValueError as error:
-                raise ValueError(f"{where}: {error}") from None
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if is_number(value) else str(value)
 
 
 def _identity(name: str, task: Any) -> Any:

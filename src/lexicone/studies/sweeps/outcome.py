@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from lexicone.order import Order
+from lexicone.studies.sweeps.pruning import placed
 from lexicone.studies.sweeps.statistics import (
     Interval,
     better_share,
     difference,
     holm,
     interquartile_mean,
-    ranks,
     same_chance,
     share,
 )
@@ -23,6 +22,8 @@ from lexicone.studies.sweeps.statistics import (
 __all__ = ["CellSummary", "Comparison", "StudyResult"]
 
 _SURE = 0.05  # p below which two learners are said to differ
+_ALL_PAIRS = 20  # learners on one task: from more of them not all pairs are compared
+_NAMED = 8  # in a sentence
 
 
 class CellSummary(NamedTuple):
@@ -65,6 +66,8 @@ class StudyResult:
     """As they are stored: ``task``, ``learner``, ``values`` and ``held`` of each seed, and more."""
     missing: int = 0
     """Cells that are not done."""
+    given_up: int = 0
+    """Settings that were given up on the way, since most others were better."""
 
     def __repr__(self) -> str:
         tail = f", {self.missing} missing" if self.missing else ""
@@ -77,16 +80,18 @@ class StudyResult:
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        """Every pair of learners on every task."""
+        """Every pair of learners on every task; where there are more than 20, the best with each of the others."""
         found: list[Comparison] = []
-        for cells in self._by_task().values():
-            order = Order([float(t) for t in cells[0]["thresholds"]])
-            placed = ranks(order, [_outcomes(cell, order) for cell in cells])
+        for task, cells in self._by_task().items():
+            places = self._places[task]
             pairs = list(itertools.combinations(range(len(cells)), 2))
-            chances = holm([same_chance(placed[i], placed[j]) for i, j in pairs])
+            if len(cells) > _ALL_PAIRS:
+                best = _best(places)
+                pairs = [(best, other) for other in range(len(cells)) if other != best]
+            chances = holm([same_chance(places[i], places[j]) for i, j in pairs])
             for (i, j), chance in zip(pairs, chances, strict=True):
                 names = cells[i]["learner"], cells[j]["learner"]
-                better = better_share(placed[i], placed[j])
+                better = better_share(places[i], places[j])
                 ours, theirs = (np.array(cells[k]["values"], float)[:, -1] for k in (i, j))
                 apart = difference(ours, theirs)
                 found.append(Comparison(cells[0]["task"], *names, better, apart, chance))
@@ -99,9 +104,7 @@ class StudyResult:
             task = next(iter(cells))
         if not isinstance(task, str) or task not in cells:
             raise ValueError(f"task: there is no {task!r}; there are {', '.join(cells)}")
-        order = Order([float(t) for t in cells[task][0]["thresholds"]])
-        placed = ranks(order, [_outcomes(cell, order) for cell in cells[task]])
-        return cells[task][int(np.argmax([part.mean() for part in placed]))]["learner"]
+        return cells[task][_best(self._places[task])]["learner"]
 
     def verdict(self) -> str:
         """In words: who is best on each task, and whether that is sure."""
@@ -116,10 +119,14 @@ class StudyResult:
                     other = pair.other if pair.learner == best else pair.learner
                     (worse if pair.chance < _SURE else unsure).append(other)
             if worse:
-                line += f"; better than {', '.join(worse)} (p < {_SURE:g}, corrected for {len(cells)} learners)"
+                line += f"; better than {_named(worse)} (p < {_SURE:g}, corrected for {len(cells)} learners)"
             if unsure:
-                line += f"; no sure difference from {', '.join(unsure)}"
+                line += f"; no sure difference from {_named(unsure)}"
             lines.append(line + ".")
+        if self.given_up:
+            lines.append(
+                f"{self.given_up} settings were given up on the way: most others were better."
+            )
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -185,6 +192,11 @@ class StudyResult:
             }
         )
 
+    @cached_property
+    def _places(self) -> dict[str, list[np.ndarray]]:
+        """For each task the ranks of all seeds of all cells, by the order."""
+        return {task: placed(cells) for task, cells in self._by_task().items()}
+
     def _by_task(self) -> dict[str, list[dict[str, Any]]]:
         found: dict[str, list[dict[str, Any]]] = {}
         for cell in self.cells:
@@ -213,13 +225,13 @@ def _all_held(cell: dict[str, Any]) -> np.ndarray:
     return np.all(np.array(cell["held"], bool).reshape(cell["seeds"], -1), axis=1)
 
 
-def _outcomes(cell: dict[str, Any], order: Order) -> np.ndarray:
-    """Each seed's values; where a threshold holds, up to the evaluation's error, it counts as met."""
-    values = np.array(cell["values"], float)
-    held = np.array(cell["held"], bool).reshape(cell["seeds"], -1)
-    limits = np.broadcast_to(np.array(order.thresholds), held.shape)
-    values[:, :-1] = np.where(held & np.isfinite(limits), limits, values[:, :-1])
-    return values
+def _best(places: list[np.ndarray]) -> int:
+    return int(np.argmax([part.mean() for part in places]))
+
+
+def _named(learners: list[str]) -> str:
+    """Their names, or how many there are."""
+    return ", ".join(learners) if len(learners) <= _NAMED else f"{len(learners)} others"
 
 
 def _percent(held: Interval) -> str:

@@ -1,9 +1,12 @@
 """Running the cells of a study, in groups that one compiled program serves; and what is kept of each."""
 
+import math
+import tempfile
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -13,7 +16,7 @@ from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers
 from lexicone.exact._solve import solve
 from lexicone.learning._learner import with_cap
-from lexicone.learning._result import uninterrupted
+from lexicone.learning._result import TrainingResult, uninterrupted
 from lexicone.learning._result_model import Trained
 from lexicone.learning._result_segments import TrainedSegments
 from lexicone.learning._train import train, train_many
@@ -21,7 +24,9 @@ from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.studies.learners.judge import REACHED
+from lexicone.studies.sweeps.cells import AnyCell, Computed
 from lexicone.studies.sweeps.design import Cell
+from lexicone.studies.sweeps.pruning import is_behind
 from lexicone.studies.sweeps.store import Store
 from lexicone.tasks._worlds import best_values, is_world
 
@@ -42,7 +47,8 @@ def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
         kind = _program(cell)
         started = groups.setdefault(kind, [[]])
         full = (len(started[-1]) + 1) * cell.study.seeds > _TOGETHER
-        if started[-1] and (full or not isinstance(cell.task, MDP)):
+        alone = cell.study.prune or not isinstance(cell.task, MDP)
+        if started[-1] and (full or alone):
             started.append([])
         started[-1].append(cell)
     return [group for started in groups.values() for group in started]
@@ -57,14 +63,14 @@ def _program(cell: Cell) -> Any:
 
 
 def run_here(
-    groups: Iterable[list[Cell]],
+    groups: Iterable[Sequence[AnyCell]],
     store: Store,
     *,
     progress: bool = False,
     console: Console | None = None,
 ) -> None:
     """One group after another, in this process."""
-    missing = [group for group in groups if any(store.get(cell.digest) is None for cell in group)]
+    missing = [group for group in groups if any(cell.found(store) is None for cell in group)]
     if not progress:
         for group in missing:
             run_group(group, store)
@@ -77,29 +83,87 @@ def run_here(
             bars.advance(whole, len(group))
 
 
-def run_group(group: list[Cell], store: Store) -> None:
-    """Train, judge and keep the cells of one group that are missing."""
-    begin, first = time.perf_counter(), group[0]
-    study = first.study
-    options: dict[str, Any] = {"seeds": study.seeds, "seed": study.seed, **study.budget}
+def run_group(group: Sequence[AnyCell], store: Store) -> None:
+    """Compute and keep the cells of one group that are missing."""
+    first = group[0]
+    if isinstance(first, Computed):
+        store.put(first.digest, first.compute())
+        return
+    cells = cast(Sequence[Cell], group)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what environments say about themselves, in every cell
-        if len(group) > 1:
-            pairs = [(cell.order, cell.learner) for cell in group]
-            trainings: list[Any] = list(train_many(first.task, pairs, **options))
+        if cells[0].study.prune:
+            _train_with_looks(cells[0], store)
         else:
-            path = store.checkpoint(first.digest)
-            kept = {} if path is None else {"checkpoint": path, "resume": True}
-            trained = train(first.task, first.order, first.learner, **options, **kept)
-            trainings = [uninterrupted(trained)]
+            _train(cells, store)
+
+
+def _options(cell: Cell) -> dict[str, Any]:
+    return {"seeds": cell.study.seeds, "seed": cell.study.seed, **cell.study.budget}
+
+
+def _train(group: Sequence[Cell], store: Store) -> None:
+    """Train, judge and keep those cells of one group that are missing."""
+    begin, first = time.perf_counter(), group[0]
+    if len(group) > 1:
+        pairs = [(cell.order, cell.learner) for cell in group]
+        trainings: list[Any] = list(train_many(first.task, pairs, **_options(first)))
+    else:
+        path = store.checkpoint(first.digest)
+        kept = {} if path is None else {"checkpoint": path, "resume": True}
+        trained = train(first.task, first.order, first.learner, **_options(first), **kept)
+        trainings = [uninterrupted(trained)]
     seconds = (time.perf_counter() - begin) / len(group)
     for cell, trained in zip(group, trainings, strict=True):
-        if store.get(cell.digest) is None:
+        if cell.found(store) is None:
             store.put(cell.digest, {**judge(cell, trained), "seconds": round(seconds, 2)})
 
 
-def judge(cell: Cell, trained: Any) -> dict[str, Any]:
-    """What fresh episodes of every seed's policy say, as JSON holds it."""
+def _train_with_looks(cell: Cell, store: Store) -> None:
+    """The same for one cell, with looks on the way (`pruning`), at which it may be given up."""
+    begin = time.perf_counter()
+    course: list[dict[str, Any]] = list((store.get(cell.digest) or {}).get("course", []))
+    with tempfile.TemporaryDirectory() as own:
+        path = store.checkpoint(cell.digest) or Path(own) / "training.safetensors"
+        for look, share in enumerate(cell.study.prune):
+            if look >= len(course):
+                course.append(judge(cell, _train_until(cell, path, share), optimum=False))
+                course[-1]["seconds"] = round(time.perf_counter() - begin, 2)
+                store.put(cell.digest, {"course": course}, done=False)
+            if is_behind(course[look], cell.rivals[look]):
+                store.put(cell.digest, {"course": course})
+                return
+        trained = uninterrupted(
+            train(
+                cell.task, cell.order, cell.learner, **_options(cell), checkpoint=path, resume=True
+            )
+        )
+        seconds = round(time.perf_counter() - begin, 2)
+        store.put(cell.digest, {**judge(cell, trained), "course": course, "seconds": seconds})
+
+
+def _train_until(cell: Cell, path: Path, share: float) -> TrainingResult:
+    """The training as it is after that share of its updates; its checkpoint is of then."""
+
+    def reached(row: dict[str, Any]) -> bool:
+        return row["update"] >= share * row["updates"]
+
+    for _ in range(2):
+        trained: TrainingResult = uninterrupted(
+            train(
+                cell.task, cell.order, cell.learner, **_options(cell), checkpoint=path, resume=True,
+                callback=reached,
+            )
+        )  # fmt: skip
+        rows = math.ceil(math.ceil(share * trained.updates) / trained.every)
+        if int(trained.run.update) == min(rows * trained.every, trained.updates):
+            return trained
+        path.unlink()  # it was killed just here, after the training and before what it reached was kept
+    raise AssertionError("a training from its beginning has ended elsewhere")
+
+
+def judge(cell: Cell, trained: Any, *, optimum: bool = True) -> dict[str, Any]:
+    """What fresh episodes of every seed's policy say, as JSON holds it; beside the optimum where it is known."""
     order: Order = trained.order
     found = trained.evaluate(cell.study.evaluation, seed=1)
     means = found.returns.mean(axis=1, dtype=float)
@@ -116,9 +180,12 @@ def judge(cell: Cell, trained: Any) -> dict[str, Any]:
     exact = None
     if isinstance(trained, Trained):
         means = np.asarray(trained.values())
-        solution = solve(trained.mdp, order)
-        exact = solution.values if np.isfinite(solution.values).all() else None
-    elif isinstance(trained, TrainedSegments) and is_world(trained.facts.environment_id):
+        if optimum:
+            solution = solve(trained.mdp, order)
+            exact = solution.values if np.isfinite(solution.values).all() else None
+    elif (
+        optimum and isinstance(trained, TrainedSegments) and is_world(trained.facts.environment_id)
+    ):
         exact = best_values(str(trained.facts.environment_id), order)
     if exact is not None:
         result["exact"] = plain_numbers(exact)

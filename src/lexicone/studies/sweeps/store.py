@@ -38,15 +38,15 @@ class Store:
             return None
         return found if isinstance(found, dict) else None
 
-    def put(self, digest: str, result: dict[str, Any]) -> None:
-        """Keep a cell's result; its checkpoint is not needed any more."""
+    def put(self, digest: str, result: dict[str, Any], *, done: bool = True) -> None:
+        """Keep a cell's result; if it is ``done``, its checkpoint is not needed any more."""
         if self.folder is None:
             self._kept[digest] = result
             return
         write_text(self._file(digest), json.dumps(result, ensure_ascii=False) + "\n")
         checkpoint = self.checkpoint(digest)
-        assert checkpoint is not None
-        checkpoint.unlink(missing_ok=True)
+        if done and checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
 
     def checkpoint(self, digest: str) -> Path | None:
         """Where an unfinished training of a cell is kept."""
