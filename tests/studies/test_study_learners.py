@@ -1,8 +1,10 @@
 import io
 import json
 import math
+import shutil
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -12,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from lexicone.cli._learners import CompareLearners
+from lexicone.cli._study import RunStudy
 from lexicone.exact._solve import solve
 from lexicone.learning._train import train
 from lexicone.learning.algos._a2c import A2C
@@ -22,7 +25,9 @@ from lexicone.studies import results as results_file
 from lexicone.studies.learners import report as learners_report, study as learners
 from lexicone.studies.learners.judge import judge, rate_interval
 from lexicone.studies.learners.study import LEARNER_RECIPES, Study
+from lexicone.studies.learners.study_file import read_parts, results_of_parts, run_parts
 from lexicone.studies.learners.tasks import LEARNING_TASKS, find
+from lexicone.studies.sweeps.study_file import read_toml
 from tests.helpers.commands import modules_after
 
 pytestmark = pytest.mark.usefixtures("compile_quickly")
@@ -334,6 +339,74 @@ def test_a_damaged_file_is_not_overwritten(tmp_path):
     (tmp_path / "results.json").write_text('{"exp1/ppo": ')
     with pytest.raises(ValueError, match=r"results.json: cannot be read .* move it away"):
         learners.run(Study(), tmp_path)
+
+
+FILE = """
+study = "learners"
+seeds = 2
+episodes = 64
+evaluation = 50
+[[part]]
+tasks = ["space-traders"]
+learners = ["reinforce", "ppo"]
+[[part]]
+tasks = ["exp2"]
+learners = ["ppo"]
+seeds = 3
+"""
+
+
+@pytest.mark.slow
+def test_the_same_as_a_study_file(cheap, tmp_path):
+    file, out = tmp_path / "few.toml", tmp_path / "file"
+    file.write_text(FILE, encoding="utf-8")
+    RunStudy(file, out=out).run(Console(file=io.StringIO()))
+    found = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert list(found) == ["exp2/ppo", "space-traders/reinforce", "space-traders/ppo"]
+    assert [cell["seeds"] for cell in found.values()] == [3, 2, 2]
+    study = Study(tasks=("space-traders",), learners=("reinforce", "ppo"), **TINY)
+    by_command = learners.run(study, tmp_path / "command")
+    drop = lambda cell: {k: v for k, v in cell.items() if k != "seconds"}  # noqa: E731
+    assert {name: drop(found[name]) for name in by_command} == {
+        name: drop(cell) for name, cell in by_command.items()
+    }
+    count = len(cheap)
+    shutil.rmtree(out / "cells")  # results.json is enough to go on, for the file and the command
+    run_parts(read_parts(read_toml(file)), out, progress=False)
+    learners.run(study, out)
+    assert len(cheap) == count
+    (out / "results.json").write_text("{}", encoding="utf-8")  # and so are the cells
+    assert list(results_of_parts(read_parts(read_toml(file)), out)) == list(found)
+    assert len(cheap) == count
+
+
+def test_the_committed_study_is_the_file():
+    root = Path(__file__).parents[2] / "experiments"
+    cells = [
+        cell
+        for part in read_parts(read_toml(root / "learners.toml"))
+        for cell in learners.cells_of(part)
+    ]
+    kept = json.loads((root / "learners" / "results.json").read_text(encoding="utf-8"))
+    assert {cell.name: cell.facts for cell in cells} == {n: c["settings"] for n, c in kept.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("study = 'ours'", "study: there is no 'ours'"),
+        ("study = 'learners'\npart = 3", r"part: expected tables"),
+        ("study = 'learners'\nkeys = 3", "part 1: has 'keys'"),
+        ("study = 'learners'\n[[part]]\ntasks = ['exp9']", "tasks: there is no 'exp9'"),
+        ("study = 'learners'\nseeds = 0", "seeds: must be at least 1"),
+    ],
+)
+def test_mistakes_in_a_study_file_are_named(text, message, tmp_path, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    (tmp_path / "few.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=f"^{message}"):
+        RunStudy(tmp_path / "few.toml", out=tmp_path / "out").run(Console(file=io.StringIO()))
+    assert not (tmp_path / "out").exists()
 
 
 def test_importing_the_command_is_light():

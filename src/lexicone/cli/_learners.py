@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from lexicone._base.files import write_text
 from lexicone.cli._options import Drawn, check_folder
 
-__all__ = ["CompareLearners"]
+__all__ = ["CompareLearners", "show"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class CompareLearners(Drawn):
     def run(self, console: Console) -> None:
         """Runs what is missing, prints and draws."""
         check_folder(self.out)
-        from lexicone.studies.learners import report as learners_report, study as learners
+        from lexicone.studies.learners import study as learners
 
         study = learners.Study(
             tasks=self.tasks or learners.Study.tasks,
@@ -63,8 +64,15 @@ class CompareLearners(Drawn):
         )
         kept = learners.all_cells(self.out) if self.report else None
         results = kept or learners.run(study, self.out, console=console)
-        learners_report.report(results, console)
-        write_text(self.out / "table.md", learners_report.as_markdown(results))
-        with console.status("drawing …"):
-            learners_report.draw(results, self.out)
-        console.print(f"results.json, table.md and figures are in {self.out}/")
+        show(results, self.out, console)
+
+
+def show(results: dict[str, Any], out: Path, console: Console) -> None:
+    """The table, the page and the figures of such cells."""
+    from lexicone.studies.learners import report as learners_report
+
+    learners_report.report(results, console)
+    write_text(out / "table.md", learners_report.as_markdown(results))
+    with console.status("drawing …"):
+        learners_report.draw(results, out)
+    console.print(f"results.json, table.md and figures are in {out}/")

@@ -3,11 +3,13 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional
 
+from lexicone._base.checks import check_range
 from lexicone._base.files import write_text
 from lexicone._base.text import plain_numbers
 from lexicone.cli._options import Drawn
@@ -26,6 +28,7 @@ class RunStudy(Drawn):
       lexicone study traders.toml
       lexicone study traders.toml --out shared/traders --ray auto
       lexicone study traders.toml --out shared/traders --report
+      lexicone study experiments/learners.toml --out experiments/learners
     """
 
     file: Positional[Path]
@@ -34,6 +37,10 @@ class RunStudy(Drawn):
     """The folder to keep results in; by default runs/NAME of the file."""
     ray: str | None = None
     """Run on a Ray cluster (extra cluster): its address, auto for the one on this machine, or local to start one."""
+    cpus: float = 1
+    """Processors that Ray gives to each group of cells."""
+    gpus: float = 0
+    """GPUs that Ray gives to each group of cells."""
     report: bool = False
     """Run nothing: show what there is by now."""
     json: bool = False
@@ -42,18 +49,26 @@ class RunStudy(Drawn):
     def run(self, console: Console) -> None:
         """Runs what is missing, prints and draws."""
         from lexicone import plots
+        from lexicone.studies.learners.study_file import is_learners_file
         from lexicone.studies.sweeps.store import Store
         from lexicone.studies.sweeps.study import results_of, run_study
-        from lexicone.studies.sweeps.study_file import read_study
+        from lexicone.studies.sweeps.study_file import read_study, read_toml
 
-        plan = read_study(self.file)
+        check_range("--cpus", self.cpus, 0, above=True)
+        check_range("--gpus", self.gpus, 0)
         out = self.out or Path("runs") / self.file.stem
-        if self.report:
-            found = results_of(plan, Store(out))
-        else:
-            cluster: bool | str = False if self.ray is None else self.ray
-            cluster = True if cluster == "local" else cluster
-            found = run_study(plan, out, ray=cluster, progress=not self.json, console=console)
+        where: dict[str, Any] = {
+            "ray": False if self.ray is None else self.ray == "local" or self.ray,
+            "cpus": self.cpus,
+            "gpus": self.gpus,
+            "progress": not self.json,
+            "console": console,
+        }
+        if is_learners_file(given := read_toml(self.file)):
+            self._run_learners(given, out, where, console)
+            return
+        plan = read_study(self.file)
+        found = results_of(plan, Store(out)) if self.report else run_study(plan, out, **where)
         if not found.cells:
             raise ValueError(f"--out: {out} has no results of this study yet")
         write_text(out / "table.tex", found.latex() + "\n")
@@ -74,6 +89,21 @@ class RunStudy(Drawn):
         if found.missing:
             console.print(f"{found.missing} cells are not done yet.")
         console.print(f"results.json, table.tex and comparison are in {out}/")
+
+    def _run_learners(
+        self, given: dict[str, Any], out: Path, where: dict[str, Any], console: Console
+    ) -> None:
+        from lexicone.cli._learners import show
+        from lexicone.studies.learners.study_file import read_parts, results_of_parts, run_parts
+
+        parts = read_parts(given)
+        found = results_of_parts(parts, out) if self.report else run_parts(parts, out, **where)
+        if not found:
+            raise ValueError(f"--out: {out} has no results of this study yet")
+        if self.json:
+            print(json.dumps(found, indent=1, ensure_ascii=False))
+        else:
+            show(found, out, console)
 
 
 def _as_json(found: object) -> dict[str, object]:

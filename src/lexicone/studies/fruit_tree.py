@@ -11,6 +11,7 @@ projected, and the literal algorithm cannot show any effect of Δ. With batches 
 
 import math
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from lexicone.models._mdp import MDP
 from lexicone.order import Order
 from lexicone.qlearning._learn import tlq
 from lexicone.qlearning._rules import preset
-from lexicone.studies.policy_gradient import BEST, Options, Part, train_part
+from lexicone.studies.policy_gradient import BEST, Options, Part, part_cell, run_parts, train_part
 from lexicone.tasks import fruit_tree
 from lexicone.tasks._fruit_tree import fruits_of
 
@@ -74,25 +75,37 @@ def run(options: Options, out: Path, leaf: int = 13) -> dict[str, Any]:
         "parts": {"literal": {}, "batched": {}},
     }
     batched = replace(BEST, criterion="episode", max_steps=DEPTH, gamma=1.0, entropy=0.3, batch=32)
-    for degrees in _DEGREES:
-        for kind, learner, episodes in (
+    parts = {
+        (kind, degrees): Part(
+            f"{kind}-{degrees}", "", replace(own, delta=math.radians(degrees)), order, episodes
+        )
+        for degrees in _DEGREES
+        for kind, own, episodes in (
             ("literal", Reinforce(max_steps=DEPTH, gamma=1.0), _LITERAL),
             ("batched", batched, _BATCHED),
-        ):
-            own = replace(learner, delta=math.radians(degrees))
-            part = Part(f"{kind}-{degrees}", "", own, order, episodes)
-            trained = train_part(part, mdp, options, out)
-            times, tables = trained.snapshots
-            results["parts"][kind][str(degrees)] = {
-                "learner": asdict(own),
-                "episodes": (times * own.batch).tolist(),
-                "steps": int(trained.history["steps"][:, -1].mean()),
-                "probability": leaf_probability(np.moveaxis(tables, 0, 1), leaf).tolist(),
-            }
+        )
+    }
+    cells = [
+        part_cell("ftn", part, options, partial(_train, part, mdp, options, out, leaf), leaf=leaf)
+        for part in parts.values()
+    ]
+    for (kind, degrees), found in zip(parts, run_parts(cells, options, out), strict=True):
+        results["parts"][kind][str(degrees)] = found
     results["tlq"] = {
         f"{tolerance:g}": _tlq(mdp, order, tolerance, options, leaf) for tolerance in _TIES
     }
     return results
+
+
+def _train(part: Part, mdp: MDP, options: Options, out: Path, leaf: int) -> dict[str, Any]:
+    trained = train_part(part, mdp, options, out)
+    times, tables = trained.snapshots
+    return {
+        "learner": asdict(part.learner),
+        "episodes": (times * part.learner.batch).tolist(),
+        "steps": int(trained.history["steps"][:, -1].mean()),
+        "probability": leaf_probability(np.moveaxis(tables, 0, 1), leaf).tolist(),
+    }
 
 
 def _tlq(mdp: MDP, order: Order, tolerance: float, options: Options, leaf: int) -> list[float]:

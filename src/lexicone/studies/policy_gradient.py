@@ -5,8 +5,9 @@ the same learner with batches of episodes, exact directions, normalised credit a
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
-from lexicone import plots
+from lexicone import __version__, plots
 from lexicone._base.checks import check_range
 from lexicone._base.text import vector_text
 from lexicone.exact._solve import solve
@@ -26,6 +27,9 @@ from lexicone.learning._train import train
 from lexicone.learning.algos._reinforce import Reinforce
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
+from lexicone.studies.sweeps.cells import Computed
+from lexicone.studies.sweeps.running import run_group
+from lexicone.studies.sweeps.store import Store
 
 __all__ = [
     "BEST",
@@ -34,8 +38,10 @@ __all__ = [
     "Part",
     "draw",
     "figures",
+    "part_cell",
     "report",
     "run",
+    "run_parts",
     "train_part",
 ]
 
@@ -110,10 +116,55 @@ def run(experiment: Experiment, options: Options, out: Path) -> dict[str, Any]:
         "options": {"seeds": options.seeds, "key": options.key},
         "parts": {},
     }
-    for part in experiment.parts:
-        trained = train_part(part, experiment.mdp, options, out)
-        results["parts"][part.name] = _judge(experiment, part, trained)
+    cells = [
+        part_cell(
+            experiment.name, part, options, partial(_run_part, experiment, part, options, out)
+        )
+        for part in experiment.parts
+    ]
+    results["parts"] = {
+        part.name: found
+        for part, found in zip(experiment.parts, run_parts(cells, options, out), strict=True)
+    }
     return results
+
+
+def part_cell(
+    experiment: str,
+    part: Part,
+    options: Options,
+    compute: Callable[[], dict[str, Any]],
+    **more: Any,
+) -> Computed:
+    """A part as a cell of a study; ``more`` is what else decides its numbers."""
+    settings = {
+        "version": __version__,
+        "experiment": experiment,
+        "part": part.name,
+        "learner": asdict(part.learner),
+        "thresholds": list(part.order.thresholds),
+        "episodes": options.episodes or part.episodes,
+        "seeds": options.seeds,
+        "key": options.key,
+        **more,
+    }
+    return Computed(
+        task_name=experiment, learner_name=part.name, settings=settings, compute=compute
+    )
+
+
+def run_parts(cells: Sequence[Computed], options: Options, out: Path) -> list[dict[str, Any]]:
+    """What the cells find, one after another; with ``resume`` those that are kept are not computed again."""
+    store = Store(out)
+    for cell in cells:
+        if not (options.resume and cell.found(store)):
+            run_group([cell], store)
+    kept = [cell.found(store) or {} for cell in cells]
+    return [{name: value for name, value in each.items() if name != "settings"} for each in kept]
+
+
+def _run_part(experiment: Experiment, part: Part, options: Options, out: Path) -> dict[str, Any]:
+    return _judge(experiment, part, train_part(part, experiment.mdp, options, out))
 
 
 def train_part(part: Part, mdp: MDP, options: Options, out: Path) -> Trained:

@@ -1,34 +1,38 @@
-"""The file of a study's results: JSON, written whole after each part, so that an interrupted study goes on."""
+"""A study's results in one file: JSON, written whole after each cell, so that a study that was interrupted goes on."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lexicone._base.files import write_text
+from lexicone.studies.sweeps.cells import AnyCell, digest_of
+from lexicone.studies.sweeps.store import Store
 
-__all__ = ["Results", "read", "write"]
+__all__ = ["OneFile", "read", "write"]
 
 
-class Results:
-    """Parts by name, as the file holds them, each with the settings that it was computed with."""
+class OneFile(Store):
+    """A study's results in one file, by the names of its cells, each with its settings.
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.parts = read(file)
+    For those that one machine runs; others that share the file would overwrite what they do not know of.
+    """
 
-    def has(self, name: str, settings: dict[str, Any]) -> bool:
-        """Whether the part is there with these settings."""
-        return self.parts.get(name, {}).get("settings") == settings
+    def __init__(self, file: Path, cells: Sequence[AnyCell]) -> None:
+        super().__init__(None)
+        self.file, self.parts = file, read(file)
+        self._names = {cell.digest: cell.name for cell in cells}
 
-    def get(
-        self, name: str, settings: dict[str, Any], compute: Callable[[], dict[str, Any]]
-    ) -> dict[str, Any]:
-        """The part with these settings: the one that is kept, or else one that is computed and written now."""
-        if not self.has(name, settings):
-            self.parts[name] = compute() | {"settings": settings}
-            write(self.parts, self.file)
-        return self.parts[name]
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """What the file has under the cell's name, if it is from the same settings."""
+        kept = self.parts.get(self._names[digest])
+        same = isinstance(kept, dict) and digest_of(kept.get("settings")) == digest
+        return kept if same else None
+
+    def put(self, digest: str, result: dict[str, Any], *, done: bool = True) -> None:
+        """Keep a cell's result, and write the file."""
+        self.parts[self._names[digest]] = result
+        write(self.parts, self.file)
 
 
 def read(file: Path) -> dict[str, Any]:

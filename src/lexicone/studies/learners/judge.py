@@ -8,11 +8,10 @@ from scipy import stats
 from lexicone.learning._result_model import Trained
 from lexicone.models._evaluation import evaluate
 from lexicone.studies.learners.tasks import LearningGoal, LearningTask
+from lexicone.studies.sweeps.running import REACHED
 
-__all__ = ["Judged", "judge", "rate_interval"]
+__all__ = ["GAP", "REACHED", "Judged", "judge", "rate_interval"]
 
-REACHED = 0.95
-"""With whole episodes a seed succeeds if that share of its evaluation episodes reaches what the goal needs."""
 GAP = 0.05
 """In expectation it succeeds if no objective stays further behind, in its unit (`LearningTask.scale`)."""
 _ALONG = 100  # episodes for each snapshot

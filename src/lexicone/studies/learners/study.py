@@ -19,7 +19,6 @@ from rich.console import Console
 
 from lexicone import __version__
 from lexicone._base.checks import check_range
-from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers
 from lexicone.learning._learner import with_cap
 from lexicone.learning._result_model import Trained
@@ -28,13 +27,26 @@ from lexicone.learning.algos._a2c import A2C
 from lexicone.learning.algos._ppo import PPO
 from lexicone.studies.learners.judge import Judged, judge, rate_interval
 from lexicone.studies.learners.tasks import LEARNING_TASKS, LearningGoal, LearningTask, find
-from lexicone.studies.results import Results, read
+from lexicone.studies.results import OneFile, read
+from lexicone.studies.sweeps.cells import Computed
+from lexicone.studies.sweeps.study import run_groups
 
-__all__ = ["LEARNER_RECIPES", "Study", "all_cells", "run"]
+__all__ = ["LEARNER_RECIPES", "Study", "all_cells", "cells_of", "in_order", "run"]
 
 _TOGETHER = 128  # runs in one program, as far as memory is concerned
 _SNAPSHOTS = 40
 _LEFT_OUT = ("fruit-tree-6", "fruit-tree-7")  # only when asked for
+_FOR_SEGMENTS = (
+    "copies",
+    "length",
+    "minibatches",
+    "max_gradient",
+    "target_kl",
+    "first_log_std",
+    "normalise",
+    "margin",
+    "pace",
+)
 _CONES = ("ppo", "a2c")  # those for which the task ``delta`` means something
 
 
@@ -131,32 +143,30 @@ LEARNER_RECIPES: dict[str, Callable[[LearningTask, Study], Variants]] = {
 """How each is made for a task; all but the first two are PPO with one of the rules of `lexicone.learning.algos`."""
 
 
+def cells_of(study: Study) -> list[Computed]:
+    """What there is to compute; what is not installed is missed now."""
+    study.check()
+    built = {name: find(name, study.leaves) for name in dict.fromkeys(study.tasks)}
+    return [
+        Computed(
+            task_name=task,
+            learner_name=learner,
+            settings=_settings(built[task], learner, study),
+            compute=partial(_run_cell, task, learner, study),
+        )
+        for task, learner in study.cells()
+    ]
+
+
 def run(study: Study, out: Path, *, console: Console | None = None) -> dict[str, Any]:
     """Run the cells that ``out/results.json`` does not have yet with these settings.
 
     The file is written after each. Returns the cells of this study, by ``"task/learner"``.
     """
-    study.check()
-    kept = Results(out / "results.json")
-    cells: dict[str, Any] = {}
-    names = dict.fromkeys(name for name, _ in study.cells())
-    built = {
-        name: find(name, study.leaves) for name in names
-    }  # what is not installed is missed now
-    with progress_bars(console) as progress:
-        whole = progress.add_task("cells", total=len(study.cells()))
-        for name, learner in study.cells():
-            cell = f"{name}/{learner}"
-            part = progress.add_task(cell, total=None)
-            report = partial(progress.update, part)
-            cells[cell] = kept.get(
-                cell,
-                _settings(built[name], learner, study),
-                partial(_run_cell, name, built[name], learner, study, report),
-            )
-            progress.remove_task(part)
-            progress.advance(whole)
-    return cells
+    cells = cells_of(study)
+    kept = OneFile(out / "results.json", cells)
+    run_groups([[cell] for cell in cells], kept, progress=True, console=console)
+    return {cell.name: kept.parts[cell.name] for cell in cells}
 
 
 def all_cells(out: Path) -> dict[str, Any]:
@@ -164,6 +174,11 @@ def all_cells(out: Path) -> dict[str, Any]:
     cells = read(out / "results.json")
     if not cells:
         raise ValueError(f"out: there is no results.json with cells in {out}")
+    return in_order(cells)
+
+
+def in_order(cells: dict[str, Any]) -> dict[str, Any]:
+    """Cells by the sequence of tasks and learners."""
     place = {
         f"{t}/{name}": i
         for i, (t, name) in enumerate(itertools.product(LEARNING_TASKS, LEARNER_RECIPES))
@@ -171,21 +186,17 @@ def all_cells(out: Path) -> dict[str, Any]:
     return dict(sorted(cells.items(), key=lambda item: place.get(item[0], len(place))))
 
 
-def _run_cell(
-    name: str, task: LearningTask, learner: str, study: Study, report: Callable[..., None]
-) -> dict[str, Any]:
+def _run_cell(name: str, learner: str, study: Study) -> dict[str, Any]:
+    task = find(name, study.leaves)
     variants = LEARNER_RECIPES[learner](task, study)
-    groups = _groups(len(task.goals), study.seeds)
-    report(total=len(variants) * len(groups))
     begin = time.perf_counter()
     tried: list[list[Judged]] = [[] for _ in task.goals]
     for label, settings in variants:
-        for group in groups:
+        for group in _groups(len(task.goals), study.seeds):
             goals = [task.goals[i] for i in group]
             all_runs = _train(task, goals, settings, learner, study)
             for i, goal, trained in zip(group, goals, all_runs, strict=True):
                 tried[i].append(judge(task, goal, label, trained, study.evaluation))
-            report(advance=1)
     best = [max(each, key=lambda j: (j.success.sum(), j.share.mean())) for each in tried]
     success = np.stack([each.success for each in best])
     rate, low, high, method = rate_interval(success)
@@ -256,20 +267,25 @@ def _groups(goals: int, seeds: int) -> list[range]:
 
 def _settings(task: LearningTask, learner: str, study: Study) -> Any:
     """All that decides a cell's numbers, as JSON holds it."""
-    variants = LEARNER_RECIPES[learner](task, study)
+    variants, own = LEARNER_RECIPES[learner](task, study), task.literal_order
     decisive = {
         "version": __version__,
         "study": {name: getattr(study, name) for name in ("seeds", "evaluation", "key")},
         "episodes": _episodes(task, learner, study),
-        "learner": [[label, dataclasses.asdict(each)] for label, each in variants],
+        "learner": [[label, _on_models(each)] for label, each in variants],
         "goals": [
             [goal.label, *map(str, (goal.order.thresholds, goal.best, goal.needs, goal.delta))]
             for goal in task.goals
         ],
         "scale": None if task.scale is None else list(task.scale),
-        "literal_order": str(task.literal_order) if learner == "reinforce" else None,
+        "literal_order": list(own.thresholds) if own and learner == "reinforce" else None,
     }
     return json.loads(json.dumps(decisive))
+
+
+def _on_models(learner: Any) -> dict[str, Any]:
+    """A learner's settings, without those that do nothing on models."""
+    return {k: v for k, v in dataclasses.asdict(learner).items() if k not in _FOR_SEGMENTS}
 
 
 def _six_digits(values: Iterable[Any]) -> list[float | str]:

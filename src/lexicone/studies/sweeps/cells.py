@@ -11,7 +11,7 @@ from lexicone.studies.sweeps.store import Store
 __all__ = ["AnyCell", "Computed", "digest_of"]
 
 
-def digest_of(facts: dict[str, Any]) -> str:
+def digest_of(facts: Any) -> str:
     """By which a result is found."""
     return checkpoint.digest({}, facts)[:32]
 
@@ -22,6 +22,11 @@ class AnyCell:
 
     task_name: str
     learner_name: str
+
+    @property
+    def name(self) -> str:
+        """In files that hold several."""
+        return "/".join(filter(None, (self.task_name, self.learner_name)))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -40,10 +45,11 @@ class AnyCell:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Computed(AnyCell):
-    """A cell that is computed by a function of its own, of which no others make use."""
+    """A cell that a function of its own computes: learners of the paper's study, claims, parts of experiments."""
 
     settings: dict[str, Any]
     compute: Callable[[], dict[str, Any]]
+    learner_name: str = ""
 
     @property
     def facts(self) -> dict[str, Any]:

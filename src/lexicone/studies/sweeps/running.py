@@ -23,15 +23,16 @@ from lexicone.learning._train import train, train_many
 from lexicone.models._matching import match_order
 from lexicone.models._mdp import MDP
 from lexicone.order import Order
-from lexicone.studies.learners.judge import REACHED
 from lexicone.studies.sweeps.cells import AnyCell, Computed
 from lexicone.studies.sweeps.design import Cell
 from lexicone.studies.sweeps.pruning import is_behind
 from lexicone.studies.sweeps.store import Store
 from lexicone.tasks._worlds import best_values, is_world
 
-__all__ = ["groups_of", "run_group", "run_here"]
+__all__ = ["REACHED", "groups_of", "run_group", "run_here"]
 
+REACHED = 0.95
+"""With whole episodes a threshold holds for a seed if that share of its evaluation episodes reaches it."""
 _ERRORS = 2.0  # standard errors by which a mean may stay below its threshold
 _TOGETHER = 128  # runs in one program, as far as memory is concerned
 
@@ -87,7 +88,7 @@ def run_group(group: Sequence[AnyCell], store: Store) -> None:
     """Compute and keep the cells of one group that are missing."""
     first = group[0]
     if isinstance(first, Computed):
-        store.put(first.digest, first.compute())
+        store.put(first.digest, {**first.compute(), "settings": first.facts})
         return
     cells = cast(Sequence[Cell], group)
     with warnings.catch_warnings():

@@ -31,22 +31,17 @@ from lexicone.order import Order
 from lexicone.studies.sweeps.design import Study
 from lexicone.tasks import TASKS, find, make
 
-__all__ = ["read_study"]
+__all__ = ["read_study", "read_toml"]
 
 _PARTS = ("tasks", "learners", "vary")
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
     """The study that a file describes; a ValueError names the file and the place of a mistake."""
-    check_path("path", path)
-    name = os.fspath(path)
-    try:
-        given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"file: cannot read {name!r}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"file: {name!r} is no TOML: {error}") from None
+    given, name = read_toml(path), os.fspath(path)
     known = {field.name for field in dataclasses.fields(Study)}
+    if "study" in given:
+        raise ValueError(f"file: {name!r} is for the command: lexicone study {name}")
     for key, value in given.items():
         if key not in known:
             raise ValueError(f"file: {name!r} has {key!r}; there may be {', '.join(sorted(known))}")
@@ -63,6 +58,18 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         learners={label: _learner(label, part) for label, part in learners.items()},
         **given,
     )
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file says; a ValueError names one that is no TOML."""
+    check_path("path", path)
+    name = os.fspath(path)
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"file: cannot read {name!r}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"file: {name!r} is no TOML: {error}") from None
 
 
 def _task(label: str, part: dict[str, Any]) -> tuple[Any, Order]:

@@ -18,7 +18,9 @@ from lexicone import __version__
 from lexicone._base.files import write_text
 from lexicone._base.progress import progress_bars
 from lexicone._base.text import plain_numbers, vector_text
-from lexicone.studies.results import Results
+from lexicone.studies.results import OneFile
+from lexicone.studies.sweeps.cells import Computed
+from lexicone.studies.sweeps.running import run_here
 from lexicone.studies.tlq.cells import Finding, Watch
 from lexicone.studies.tlq.early_late import claim_early_late
 from lexicone.studies.tlq.goal import claim_goal, claim_other_reward, claim_undiscounted
@@ -120,14 +122,6 @@ def run(
     config.check()
     numbers = check_claims(claims)
     settings = {**asdict(config), "version": __version__}
-    kept = Results(out / "results.json")
-    results: dict[str, Any] = {}
-    for number in numbers:
-        name, claim = str(number), CLAIMS[number]
-        if not set(claim.drawn) <= set(kept.parts.get(name, {}).get("data", ())):
-            kept.parts.pop(name, None)
-        if claim.task is not None and not kept.has(name, settings):
-            make(claim.task)  # so that an extra that is not installed is missed now
     with progress_bars(console) as progress:
         whole = progress.add_task("claims", total=len(numbers))
 
@@ -138,10 +132,25 @@ def run(
                 progress.advance(part)
             progress.remove_task(part)
 
-        for number in numbers:
-            name = str(number)
-            results[name] = kept.get(name, settings, partial(_compute, number, config, watch))
+        cells = [
+            Computed(
+                task_name=str(number),
+                settings={**settings, "claim": number},
+                compute=partial(_compute, number, config, watch),
+            )
+            for number in numbers
+        ]
+        kept = OneFile(out / "results.json", cells)
+        for number, cell in zip(numbers, cells, strict=True):
+            claim = CLAIMS[number]
+            if not set(claim.drawn) <= set(kept.parts.get(cell.name, {}).get("data", ())):
+                kept.parts.pop(cell.name, None)
+            if claim.task is not None and cell.found(kept) is None:
+                make(claim.task)  # so that an extra that is not installed is missed now
+        for cell in cells:
+            run_here([[cell]], kept)
             progress.advance(whole)
+    results = {cell.name: kept.parts[cell.name] for cell in cells}
     write_text(out / "table.md", as_markdown(results))
     return results
 
