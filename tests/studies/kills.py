@@ -1,7 +1,8 @@
 """Kills while a study runs on a Ray cluster of two nodes: ``python -m tests.studies.kills 20``.
 
-A driver, a worker or a whole node is killed at a random moment, and the study started again, until so many kills are
-done; then it runs to its end. All cells must then have the numbers of a study that nobody disturbed.
+A driver, a worker or a whole node is killed at a random moment while a group is trained, and the study started again;
+one that is done nevertheless is begun anew, until so many kills are done. All cells of all rounds must then have the
+numbers of a study that nobody disturbed.
 """
 
 import argparse
@@ -67,47 +68,87 @@ def workers() -> list[int]:
     return found
 
 
-def disturb(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
+class Disturbed:
+    """A study on a cluster of two nodes; killed here and there, started again, and repeated when it is done."""
+
+    def __init__(self, file: Path, folder: Path, cluster: Any, rng: random.Random) -> None:
+        self.file, self.folder, self.cluster, self.rng = file, folder, cluster, rng
+        self.second = cluster.add_node(num_cpus=1)
+        self.kills = {"worker": 0, "driver": 0, "node": 0}
+        self.outs: list[Path] = []
+        self._next_round()
+
+    def _next_round(self) -> None:
+        self.outs.append(self.folder / f"disturbed-{len(self.outs)}")
+        self._start()
+
+    def _start(self) -> None:
+        self.driver = start_driver(self.file, self.outs[-1], self.cluster.address)
+
+    def kill(self, kind: str) -> None:
+        """One of them, as soon as there is one; the study goes on."""
+        while self.driver.poll() is None and not workers():
+            time.sleep(0.2)
+        if self.driver.poll() is None:
+            time.sleep(self.rng.uniform(0, 6))
+        if self.driver.poll() == 0:
+            self._next_round()
+            return
+        if kind == "worker" and (running := workers()):
+            os.kill(self.rng.choice(running), signal.SIGKILL)
+            self.kills[kind] += 1
+        elif kind == "node":
+            self.cluster.remove_node(self.second, allow_graceful=False)
+            self.second = self.cluster.add_node(num_cpus=1)
+            self.kills[kind] += 1
+        elif kind == "driver" and self.driver.poll() is None:
+            self.driver.send_signal(signal.SIGKILL)
+            self.driver.wait()
+            self.kills[kind] += 1
+        if self.driver.poll() is not None:
+            self._start()
+
+    def finish(self) -> int:
+        """Until the last round is done; what its driver returned."""
+        for _ in range(3):
+            if (code := self.driver.wait(1200)) == 0:
+                return 0
+            self._start()
+        return code
+
+
+def disturb(kills: int, folder: Path, seed: int = 0, study: str = STUDY) -> dict[str, Any]:
     """Run undisturbed once, then with kills; returns what happened."""
     import ray.cluster_utils  # pyright: ignore[reportMissingImports]: an extra
 
-    rng, file = random.Random(seed), folder / "study.toml"
+    began, rng, file = time.monotonic(), random.Random(seed), folder / "study.toml"
     quick = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
     os.environ |= {"PYTHONPATH": str(ROOT / "src"), "XLA_FLAGS": quick}  # for all processes alike
+    os.environ |= {"LEXICONE_CACHE": str(folder / "programs")}
     os.environ.pop("JAX_ENABLE_X64", None)
-    file.write_text(STUDY)
+    file.write_text(study)
     assert start_driver(file, folder / "calm", None).wait(1200) == 0
     cluster = ray.cluster_utils.Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
     )
-    second = cluster.add_node(num_cpus=1)
-    done: dict[str, int] = {"driver": 0, "worker": 0, "node": 0}
-    out = folder / "disturbed"
     try:
-        driver = start_driver(file, out, cluster.address)
-        for number in range(kills):
-            time.sleep(rng.uniform(1, 15))
-            kind = ("worker", "driver", "node")[number % 3]
-            if kind == "driver" and driver.poll() is None:
-                driver.send_signal(signal.SIGKILL)
-                driver.wait()
-                done[kind] += 1
-            elif kind == "worker" and (running := workers()):
-                os.kill(rng.choice(running), signal.SIGKILL)
-                done[kind] += 1
-            elif kind == "node":
-                cluster.remove_node(second, allow_graceful=False)
-                second = cluster.add_node(num_cpus=1)
-                done[kind] += 1
-            if driver.poll() is not None:
-                driver = start_driver(file, out, cluster.address)
-        code = driver.wait(1200)
-        if code != 0:
-            code = start_driver(file, out, cluster.address).wait(1200)
+        disturbed = Disturbed(file, folder, cluster, rng)
+        kinds = list(disturbed.kills)
+        while (done := sum(disturbed.kills.values())) < kills:
+            disturbed.kill(kinds[done % 3] if kills < 9 else rng.choice(kinds))
+        code = disturbed.finish()
     finally:
         cluster.shutdown()
-    calm, disturbed = cells(folder / "calm"), cells(out)
-    return {"kills": done, "exit": code, "cells": len(calm), "same": calm == disturbed}
+    calm = cells(folder / "calm")
+    same = [cells(out) == calm for out in disturbed.outs]
+    return {
+        "kills": disturbed.kills,
+        "exit": code,
+        "cells": len(calm),
+        "rounds": len(same),
+        "same": all(same),
+        "seconds": round(time.monotonic() - began),
+    }
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from lexicone.learning._devices import spread
 from lexicone.learning._episodes import RUNS
 from lexicone.learning._learner import Learner, check_learner, with_arrays, with_cap
 from lexicone.learning._outer_loop import run_to_end
@@ -72,11 +73,16 @@ def train_on_model(
     of_each_run = [variant for variant in variants for _ in range(plan.seeds)]
     thresholds = np.array([order.thresholds for order, _ in of_each_run])
     chances = np.array([chances_of(order) for order, _ in of_each_run])
-    problem = problem._replace(
-        thresholds=jnp.asarray(thresholds, dtype), chances=jnp.asarray(chances, dtype)
+    learners, keys, thresholds, chances = spread(
+        (
+            with_arrays([learner for _, learner in of_each_run], dtype),
+            run_keys(plan.key, plan.seeds, len(variants)),
+            jnp.asarray(thresholds, dtype),
+            jnp.asarray(chances, dtype),
+        ),
+        len(of_each_run),
     )
-    learners = with_arrays([learner for _, learner in of_each_run], dtype)
-    keys = run_keys(plan.key, plan.seeds, len(variants))
+    problem = problem._replace(thresholds=thresholds, chances=chances)
     runs = begin(learners, problem, keys, plan.rows, plan.snapshots)
 
     def results(runs: Runs) -> list[Trained]:

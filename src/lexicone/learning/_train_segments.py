@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree
 
 from lexicone.learning._acting import Acting, draw_segment
+from lexicone.learning._devices import spread
 from lexicone.learning._open_world import OpenedWorld
 from lexicone.learning._outer_loop import run_to_end
 from lexicone.learning._plan import Plan, key_numbers
@@ -45,7 +46,7 @@ def train_on_segments(prepared: Prepared, order: Order, plan: Plan) -> TrainedSe
     traced = jax.tree.map(lambda number: jnp.asarray(float(number), float), learner)
     inside = world if isinstance(world, CompiledWorld) else None  # of the program
     check_segments(learner, problem, plan, partial(_begin_one, traced, inside, problem))
-    keys = run_keys(plan.key, plan.seeds, 1)
+    keys = spread(run_keys(plan.key, plan.seeds, 1), plan.seeds)
     runs = _begin(traced, inside, problem, keys, plan.rows)
 
     def result(runs: Runs, notes: dict[str, np.ndarray]) -> TrainedSegments:
