@@ -14,10 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+Start = Callable[[Path, str], subprocess.Popen[bytes]]
+WAITING = 6  # cells of the short test
 STUDY = """
 seeds = 2
 episodes = 4000
@@ -56,23 +60,33 @@ def cells(out: Path) -> dict[str, Any]:
 
 
 def workers() -> list[int]:
-    """Processes of Ray that run a group just now."""
+    """Processes of a cluster that this one has started which run a group just now."""
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if b"ray::_work" in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
+        try:
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_work"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return [pid for pid in found if is_ours(pid)]
+
+
+def is_ours(pid: int) -> bool:
+    """Whether a process descends from this one."""
+    while pid > 1 and pid != os.getpid():
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            return False
+    return pid == os.getpid()
 
 
 class Disturbed:
     """A study on a cluster of two nodes; killed here and there, started again, and repeated when it is done."""
 
-    def __init__(self, file: Path, folder: Path, cluster: Any, rng: random.Random) -> None:
-        self.file, self.folder, self.cluster, self.rng = file, folder, cluster, rng
+    def __init__(self, start: Start, folder: Path, cluster: Any, rng: random.Random) -> None:
+        self.start, self.folder, self.cluster, self.rng = start, folder, cluster, rng
+        self.latest = 6.0
         self.second = cluster.add_node(num_cpus=1)
         self.kills = {"worker": 0, "driver": 0, "node": 0}
         self.outs: list[Path] = []
@@ -83,14 +97,16 @@ class Disturbed:
         self._start()
 
     def _start(self) -> None:
-        self.driver = start_driver(self.file, self.outs[-1], self.cluster.address)
+        self.driver = self.start(self.outs[-1], self.cluster.address)
 
     def kill(self, kind: str) -> None:
         """One of them, as soon as there is one; the study goes on."""
         while self.driver.poll() is None and not workers():
             time.sleep(0.2)
         if self.driver.poll() is None:
-            time.sleep(self.rng.uniform(0, 6))
+            time.sleep(self.rng.uniform(0, self.latest))
+        while kind == "worker" and self.driver.poll() is None and not workers():
+            time.sleep(0.1)
         if self.driver.poll() == 0:
             self._next_round()
             return
@@ -117,10 +133,64 @@ class Disturbed:
         return code
 
 
-def disturb(kills: int, folder: Path, seed: int = 0, study: str = STUDY) -> dict[str, Any]:
-    """Run undisturbed once, then with kills; returns what happened."""
+def start_cluster() -> Any:
+    """With one node, on this machine."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     import ray.cluster_utils  # pyright: ignore[reportMissingImports]: an extra
 
+    return ray.cluster_utils.Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+
+
+def short(folder: Path) -> dict[str, Any]:
+    """One kill of each kind in a few seconds: cells that wait and compute next to nothing."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    cluster = start_cluster()
+    try:
+        disturbed = Disturbed(start_waiting, folder, cluster, random.Random(0))
+        disturbed.latest = 0.5
+        for kind in disturbed.kills:
+            disturbed.kill(kind)
+        code = disturbed.finish()
+    finally:
+        cluster.shutdown()
+    out = disturbed.outs[-1]
+    found = sorted(json.loads(f.read_text())["square"] for f in out.glob("cells/??/*.json"))
+    begun = len((out / "begun").read_text().split())
+    return {"kills": disturbed.kills, "exit": code, "found": found, "begun": begun}
+
+
+def start_waiting(out: Path, address: str) -> subprocess.Popen[bytes]:
+    """A driver of such cells."""
+    command = [sys.executable, "-m", "tests.studies.kills", "--driver", address, "--out", str(out)]
+    return subprocess.Popen(command, cwd=ROOT)
+
+
+def drive(address: str, out: Path) -> None:
+    """What that driver does."""
+    from lexicone.studies.sweeps.cells import Computed
+    from lexicone.studies.sweeps.cluster import run_on_ray
+    from lexicone.studies.sweeps.store import Store
+
+    out.mkdir(parents=True, exist_ok=True)
+    cells = [
+        Computed(task_name=str(n), settings={"n": n}, compute=partial(square, n, out / "begun"))
+        for n in range(WAITING)
+    ]
+    run_on_ray([[cell] for cell in cells], Store(out), address)
+
+
+def square(n: int, begun: Path) -> dict[str, Any]:
+    """After a second; says in a file that it has begun."""
+    with begun.open("a") as file:
+        file.write(f"{n}\n")
+    time.sleep(1)
+    return {"square": n * n}
+
+
+def disturb(kills: int, folder: Path, seed: int = 0, study: str = STUDY) -> dict[str, Any]:
+    """Run undisturbed once, then with kills; returns what happened."""
     began, rng, file = time.monotonic(), random.Random(seed), folder / "study.toml"
     quick = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
     os.environ |= {"PYTHONPATH": str(ROOT / "src"), "XLA_FLAGS": quick}  # for all processes alike
@@ -128,14 +198,12 @@ def disturb(kills: int, folder: Path, seed: int = 0, study: str = STUDY) -> dict
     os.environ.pop("JAX_ENABLE_X64", None)
     file.write_text(study)
     assert start_driver(file, folder / "calm", None).wait(1200) == 0
-    cluster = ray.cluster_utils.Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
-    )
+    cluster = start_cluster()
     try:
-        disturbed = Disturbed(file, folder, cluster, rng)
+        disturbed = Disturbed(partial(start_driver, file), folder, cluster, rng)
         kinds = list(disturbed.kills)
-        while (done := sum(disturbed.kills.values())) < kills:
-            disturbed.kill(kinds[done % 3] if kills < 9 else rng.choice(kinds))
+        while sum(disturbed.kills.values()) < kills:
+            disturbed.kill(rng.choice(kinds))
         code = disturbed.finish()
     finally:
         cluster.shutdown()
@@ -156,7 +224,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.studies.kills", description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=20)
     parser.add_argument("--out", type=Path, help="a JSON file for what happened")
+    parser.add_argument("--short", action="store_true", help="three kills in a few seconds")
+    parser.add_argument("--driver", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.driver:
+        drive(given.driver, given.out)
+        return 0
+    if given.short:
+        with tempfile.TemporaryDirectory(prefix="lexicone-kills-") as folder:
+            print(json.dumps(short(Path(folder))))
+        return 0
     with tempfile.TemporaryDirectory(prefix="lexicone-kills-") as folder:
         found = disturb(given.kills, Path(folder))
     print(json.dumps(found))

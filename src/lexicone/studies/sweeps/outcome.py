@@ -23,6 +23,7 @@ __all__ = ["CellSummary", "Comparison", "StudyResult"]
 
 _SURE = 0.05  # p below which two learners are said to differ
 _ALL_PAIRS = 20  # learners on one task: from more of them not all pairs are compared
+_DRAWN = 30  # learners on one task, in a figure
 _NAMED = 8  # in a sentence
 
 
@@ -174,7 +175,10 @@ class StudyResult:
         )
 
     def figure(self) -> Figure:
-        """For each task: the share of seeds that hold all thresholds, and the last objective beside the optimum."""
+        """For each task: the share of seeds that hold all thresholds, and the last objective beside the optimum.
+
+        Where there are more than 30 learners, the best 30 are drawn.
+        """
         from lexicone.plots._comparison import compare_seeds
 
         return compare_seeds(
@@ -186,11 +190,18 @@ class StudyResult:
                         None if "exact" not in cell else float(cell["exact"][-1]),
                         cell["objectives"][-1],
                     )
-                    for cell in cells
+                    for cell in self._best_few(task, cells)
                 }
                 for task, cells in self._by_task().items()
             }
         )
+
+    def _best_few(self, task: str, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if len(cells) <= _DRAWN:
+            return cells
+        places = [part.mean() for part in self._places[task]]
+        chosen = sorted(np.argsort(places, kind="stable")[-_DRAWN:])
+        return [cells[i] for i in chosen]
 
     @cached_property
     def _places(self) -> dict[str, list[np.ndarray]]:

@@ -5,6 +5,7 @@ weights, and what is made for numbers (Mann and Whitney's test, the probability 
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -75,10 +76,8 @@ def ranks(order: Order, outcomes: Sequence[Float[np.ndarray, "N K"]]) -> list[np
 def better_share(ours: np.ndarray, theirs: np.ndarray) -> Interval:
     """The probability that a seed of ours is better than one of theirs (half of it if equal), from ranks."""
     apart = np.sign(np.subtract.outer(ours, theirs))
-    first, second = _draw(len(ours)), _draw(len(theirs), 1)
-    drawn = np.array(
-        [apart[np.ix_(a, b)].mean() for a, b in zip(first[:500], second[:500], strict=True)]
-    )
+    first, second = _draw(len(ours))[:500], _draw(len(theirs), 1)[:500]
+    drawn = apart[first[:, :, None], second[:, None, :]].mean(axis=(1, 2))
     return Interval(float(apart.mean() + 1) / 2, *_percentiles((drawn + 1) / 2))
 
 
@@ -99,6 +98,7 @@ def holm(chances: Sequence[float]) -> list[float]:
     return found.tolist()
 
 
+@lru_cache(maxsize=8)
 def _draw(count: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(count, size=(_DRAWS, count))
 
