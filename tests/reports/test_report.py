@@ -294,7 +294,7 @@ def test_studies_of_ones_own_have_a_page(tmp_path):
     page = Page(lx.report(tmp_path, tmp_path / "page.html"))
     assert "traders: safe at least 0.5, then fast as high as possible" in page.text
     assert "traders: good holds all thresholds for 100%" in page.text
-    assert "good than <bad> 100%" in page.text
+    assert "good <bad> 100%" in page.text
     assert "1 cells are not done yet" in page.text
     with pytest.raises(ValueError, match="beside: is for"):
         lx.report(tmp_path, tmp_path / "none.html", beside=True)

@@ -131,6 +131,10 @@ def test_tables_figures_and_verdict(whole):
     assert found.latex().count(r"\\") == 4
     assert r"learning\_rate=0.01" in found.latex()
     assert len(found.comparisons) == 3
+    pairs = found.comparison_latex().splitlines()
+    assert len(pairs) == 9
+    assert pairs[0] == r"\begin{tabular}{lllrrrrr}"
+    assert pairs[4].count("&") == 7
     assert found.verdict().startswith(f"traders: {found.best()} holds all thresholds for ")
     assert len(found.figure().axes) == 2
     assert "3 cells" in repr(found)
@@ -169,6 +173,16 @@ def test_the_order_decides_who_is_better():
     assert "no sure difference from x" in few.verdict()
     with pytest.raises(ValueError, match=r"^cells: the study has no results yet"):
         StudyResult([]).verdict()
+
+
+def test_of_many_settings_the_best_is_compared_with_the_others():
+    many = [cell(f"n={i}", [[1.0, i + j / 10] for j in range(4)], [True] * 4) for i in range(25)]
+    found = StudyResult(many)
+    assert len(found.comparisons) == 24
+    assert {c.learner for c in found.comparisons} == {"n=24"}
+    assert len(StudyResult(many[:20]).comparisons) == 190
+    assert "others" in found.verdict()
+    assert len(StudyResult(many * 2).figure().axes[0].get_yticks()) <= 30
 
 
 @pytest.mark.slow

@@ -22,7 +22,8 @@ class RunStudy(Drawn):
     """Learners × settings × tasks over many seeds, described by a TOML file; what is done already is not done again.
 
     Results are kept in the folder, one file for each cell, so that a study that was killed goes on, and several
-    machines that share the folder can work on it. Writes table.tex, results.json and comparison.png, .svg and .pdf.
+    machines that share the folder can work on it. Writes table.tex, comparisons.tex, results.json and comparison.png,
+    .svg and .pdf.
 
     Examples:
       lexicone study traders.toml
@@ -72,6 +73,7 @@ class RunStudy(Drawn):
         if not found.cells:
             raise ValueError(f"--out: {out} has no results of this study yet")
         write_text(out / "table.tex", found.latex() + "\n")
+        write_text(out / "comparisons.tex", found.comparison_latex() + "\n")
         results = {"missing": found.missing, "cells": found.cells}
         write_text(out / "results.json", json.dumps(results) + "\n")
         plots.save(found.figure(), out / "comparison")
@@ -88,7 +90,7 @@ class RunStudy(Drawn):
         console.print(found.verdict(), highlight=False, markup=False)
         if found.missing:
             console.print(f"{found.missing} cells are not done yet.")
-        console.print(f"results.json, table.tex and comparison are in {out}/")
+        console.print(f"results.json, table.tex, comparisons.tex and comparison are in {out}/")
 
     def _run_learners(
         self, given: dict[str, Any], out: Path, where: dict[str, Any], console: Console

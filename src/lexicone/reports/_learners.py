@@ -99,17 +99,7 @@ def study_page(found: StudyResult, origin: Origin, title: str) -> str:
     tasks = {cell["task"]: cell for cell in found.cells}
     asked = [_asked(name, cell) for name, cell in tasks.items()]
     head, *rows = found.rows()
-    pairs = [
-        (
-            pair.task,
-            f"{pair.learner} than {pair.other}",
-            f"{pair.better.value:.0%}",
-            f"{pair.better.low:.0%} to {pair.better.high:.0%}",
-            f"{pair.chance:.2g}",
-        )
-        for pair in found.comparisons
-    ]
-    columns = ("task", "a seed of", "is better in", "95 % interval", "p (Holm)")
+    columns, *pairs = found.comparison_rows()
     missing = f"{found.missing} cells are not done yet." if found.missing else ""
     caption = (
         "For each task: the share of seeds for which all thresholds hold, with its interval, and the last objective of "
@@ -133,8 +123,10 @@ def study_page(found: StudyResult, origin: Origin, title: str) -> str:
 
 
 _SURE = (
-    "Intervals are over seeds: what another seed would do. Two learners are compared seed against seed by the order, "
-    "and p is Mann and Whitney's, corrected for all pairs on a task."
+    "Intervals are over seeds: what another seed would do; Wilson's of shares, else bootstraps. The last objective is "
+    "its interquartile mean over seeds. Two learners are compared seed against seed by the order (how often one is "
+    "better), and by how much their last objectives differ, seeds in pairs; p is Mann and Whitney's, corrected for all "
+    "pairs on a task (Holm)."
 )
 
 

@@ -157,22 +157,31 @@ class StudyResult:
             for row in rows
         )
 
+    def comparison_rows(self) -> list[tuple[str, ...]]:
+        """Every pair that is compared, as words, the heading first."""
+        head = ("task", "a seed of", "than", "is better in", "95 %", "last objective", "95 %", "p")
+        body = [
+            (
+                pair.task,
+                pair.learner,
+                pair.other,
+                f"{pair.better.value:.0%}",
+                f"{100 * pair.better.low:.0f}–{pair.better.high:.0%}",
+                f"{pair.last.value:+.3g}",
+                f"{pair.last.low:+.3g} to {pair.last.high:+.3g}",
+                f"{pair.chance:.2g}",
+            )
+            for pair in self.comparisons
+        ]
+        return [head, *body]
+
     def latex(self) -> str:
-        """As a ``tabular`` of LaTeX with booktabs' lines."""
-        head, *body = ([_escape(word) for word in row] for row in self.rows())
-        lines = [" & ".join(row) + r" \\" for row in body]
-        form = "ll" + "r" * (len(head) - 2)
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{{form}}}",
-                r"\toprule",
-                " & ".join(head) + r" \\",
-                r"\midrule",
-                *lines,
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
+        """The table as a ``tabular`` of LaTeX with booktabs' lines."""
+        return _tabular(self.rows(), 2)
+
+    def comparison_latex(self) -> str:
+        """Pairs of learners likewise; p is corrected for all pairs on a task."""
+        return _tabular(self.comparison_rows(), 3)
 
     def figure(self) -> Figure:
         """For each task: the share of seeds that hold all thresholds, and the last objective beside the optimum.
@@ -247,6 +256,23 @@ def _named(learners: list[str]) -> str:
 
 def _percent(held: Interval) -> str:
     return f"{held.value:.0%} ({held.low:.0%} to {held.high:.0%})"
+
+
+def _tabular(rows: list[tuple[str, ...]], words: int) -> str:
+    """Rows for LaTeX, so many columns of words first."""
+    head, *body = ([_escape(word) for word in row] for row in rows)
+    form = "l" * words + "r" * (len(head) - words)
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{form}}}",
+            r"\toprule",
+            " & ".join(head) + r" \\",
+            r"\midrule",
+            *(" & ".join(row) + r" \\" for row in body),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
 
 
 def _escape(word: str) -> str:
