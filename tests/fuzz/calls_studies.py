@@ -15,9 +15,15 @@ def study_calls() -> list[Call]:
     """Of ``lexicone.studies``."""
     of, rare = "lexicone.studies", {"words": WORDS, "weight": 0.06}
     rest: dict[str, Any] = {"seeds": 1, "episodes": 2, "evaluation": 2, "seed": 3}
-    long = {"long": ("seeds", "episodes", "evaluation", "samples")}
+    long = {"long": ("seeds", "episodes", "evaluation", "samples", "at_once")}
     tasks, learners = {"small": (m.small(), [-0.5])}, {"ours": m.learner()}
-    drawn = {"vary": {"ours": {"learning_rate": [0.1]}}, "search": "grid", "samples": 1}
+    drawn = {
+        "vary": {"ours": {"learning_rate": [0.1]}},
+        "search": "grid",
+        "samples": 1,
+        "at_once": 1,
+        "prune": (),
+    }
     file = m.folder() / "study.toml"
     file.write_text('[tasks.a]\ntask = "maze:small"\nthresholds = [1]\n')
     cell = {

@@ -9,6 +9,7 @@ from lexicone.studies.sweeps.design import Study
 from lexicone.studies.sweeps.pruning import final, is_behind, standings
 from lexicone.studies.sweeps.rounds import rounds
 from lexicone.studies.sweeps.study import run_study
+from lexicone.studies.sweeps.study_file import read_study
 from lexicone.studies.sweeps.tuning import Tuner
 
 pytest.importorskip("optuna", reason="needs the extra tune")
@@ -189,6 +190,33 @@ def test_one_that_was_killed_goes_on_alike(pruned, tmp_path, monkeypatch):
     assert drop(again.cells) == drop(found.cells)
     assert again.given_up == found.given_up
     assert not list(tmp_path.glob("unfinished/*"))
+
+
+def test_a_file_says_the_same(tmp_path):
+    file = tmp_path / "tuned.toml"
+    file.write_text(
+        """
+        search = "tune"
+        samples = 24
+        prune = [0.25, 0.5]
+        seeds = 2
+        episodes = 64
+        evaluation = 20
+        [tasks.traders]
+        task = "space-traders"
+        thresholds = [0.88]
+        [learners.ours]
+        learner = "a2c"
+        batch = 8
+        hidden = [4]
+        [vary.ours]
+        learning_rate = {low = 1e-5, high = 1e-1, log = true}
+        """,
+        encoding="utf-8",
+    )
+    asked = [c.digest for c in played(read_study(file), valley)]
+    assert asked == [c.digest for c in played(plan(prune=(0.25, 0.5)), valley)]
+    assert asked != [c.digest for c in played(plan(), valley)]  # looks are part of a cell
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,7 @@ class StudyResult:
         found: list[Comparison] = []
         for task, cells in self._by_task().items():
             places = self._places[task]
-            pairs = list(itertools.combinations(range(len(cells)), 2))
-            if len(cells) > _ALL_PAIRS:
-                best = _best(places)
-                pairs = [(best, other) for other in range(len(cells)) if other != best]
+            pairs = _pairs(places)
             chances = holm([same_chance(places[i], places[j]) for i, j in pairs])
             for (i, j), chance in zip(pairs, chances, strict=True):
                 names = cells[i]["learner"], cells[j]["learner"]
@@ -247,6 +244,15 @@ def _all_held(cell: dict[str, Any]) -> np.ndarray:
 
 def _best(places: list[np.ndarray]) -> int:
     return int(np.argmax([part.mean() for part in places]))
+
+
+def _pairs(places: list[np.ndarray]) -> list[tuple[int, int]]:
+    """All of them, or where that would be many, the best with each of the others."""
+    count = len(places)
+    if count <= _ALL_PAIRS:
+        return list(itertools.combinations(range(count), 2))
+    best = _best(places)
+    return [(best, other) for other in range(count) if other != best]
 
 
 def _named(learners: list[str]) -> str:

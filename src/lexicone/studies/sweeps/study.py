@@ -1,6 +1,7 @@
 """`study` and `compare`: run what is missing of a study, and say what it found."""
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from lexicone._base.checks import check_flags
+from lexicone._base.checks import check_flags, check_range
 from lexicone._base.files import write_text
 from lexicone.learning.algos._ppo import PPO
 from lexicone.order import OrderLike
@@ -39,6 +40,8 @@ def study(
     evaluation: int = 1000,
     out: str | os.PathLike[str] | None = None,
     ray: bool | str = False,
+    cpus: float = 1,
+    gpus: float = 0,
     progress: bool = False,
 ) -> StudyResult:
     """Learners × settings × tasks over many seeds; what is done already is not done again.
@@ -62,6 +65,7 @@ def study(
         out: a folder in which results are kept, one file for each cell: a study that is started again, here or on
             another machine that shares the folder, goes on with what is missing.
         ray: run on a Ray cluster (extra ``cluster``): True for one on this machine, or its address.
+        cpus, gpus: that Ray gives to each group of cells which one program serves.
         progress: show a progress bar.
     """
     plan = Study(
@@ -79,7 +83,9 @@ def study(
         evaluation=evaluation,
     )
     check_flags(progress=progress)
-    return run_study(plan, out, ray=ray, progress=progress)
+    check_range("cpus", cpus, 0, math.inf, above=True, below=True)
+    check_range("gpus", gpus, 0, math.inf, below=True)
+    return run_study(plan, out, ray=ray, cpus=cpus, gpus=gpus, progress=progress)
 
 
 def compare(
