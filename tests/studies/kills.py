@@ -127,10 +127,10 @@ class Disturbed:
     def finish(self) -> int:
         """Until the last round is done; what its driver returned."""
         for _ in range(3):
-            if (code := self.driver.wait(1200)) == 0:
-                return 0
+            if self.driver.wait(1200) == 0:
+                break
             self._start()
-        return code
+        return self.driver.wait(1200)
 
 
 def start_cluster() -> Any:

@@ -93,9 +93,8 @@ def _adopt(cells: list[Computed], store: Store, out: Path) -> None:
     """What ``results.json`` has from the same settings need not be computed."""
     known = read(out / _FILE)
     for cell in cells:
-        kept = known.get(cell.name)
-        same = isinstance(kept, dict) and digest_of(kept.get("settings")) == cell.digest
-        if same and cell.found(store) is None:
+        kept: dict[str, Any] = known.get(cell.name, {})
+        if digest_of(kept.get("settings")) == cell.digest and cell.found(store) is None:
             store.put(cell.digest, kept)
 
 

@@ -28,7 +28,7 @@ class AnyCell:
         """In files that hold several."""
         return "/".join(filter(None, (self.task_name, self.learner_name)))
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """All that decides the numbers, as JSON holds it."""
         raise NotImplementedError
@@ -51,7 +51,7 @@ class Computed(AnyCell):
     compute: Callable[[], dict[str, Any]]
     learner_name: str = ""
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """As given."""
         return self.settings

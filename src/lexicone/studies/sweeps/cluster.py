@@ -36,7 +36,7 @@ def run_on_ray(
     Args:
         groups: of cells.
         store: on shared storage.
-        address: of the cluster; True for one on this machine, or the one that this process is connected to.
+        address: of the cluster; True starts one on this machine, unless this process is connected to one.
         progress: show a progress bar.
         console: where.
         cpus: that each group takes.
@@ -50,7 +50,7 @@ def run_on_ray(
         raise ValueError("out: a study on a cluster needs a folder that all its machines share")
     folder = os.path.abspath(store.folder)
     if not ray.is_initialized():
-        where = None if isinstance(address, bool) else address
+        where = "local" if isinstance(address, bool) else address
         try:
             ray.init(address=where, log_to_driver=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
