@@ -67,6 +67,7 @@ bench: $(VENV)/.installed-dev  ## time everything that has a peer or a limit, on
 	$(BIN)/python benchmarks/tlq.py
 	$(BIN)/python benchmarks/augment.py
 	$(BIN)/python benchmarks/reinforce.py
+	$(BIN)/python benchmarks/studies.py
 
 figures: $(VENV)/.installed  ## draw every figure of the paper that lexicone reproduces
 	$(BIN)/lexicone figure all --out runs/figures
