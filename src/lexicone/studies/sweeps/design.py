@@ -26,7 +26,7 @@ from lexicone.studies.sweeps.ranges import TUNED, Search, check_ranges, in_words
 from lexicone.studies.sweeps.store import Store
 from lexicone.tasks._world import World
 
-__all__ = ["Cell", "Study"]
+__all__ = ["Cell", "Study", "cell_of"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -156,28 +156,10 @@ class Study:
         """Task by task, learner by learner; without those of learners that are `tuned`."""
         learners = [(name, pair) for name in self.learners for pair in self._variants(name)]
         return [
-            self.cell(task, name, settings) for task in self.tasks for name, settings in learners
+            cell_of(self, task, name, settings)
+            for task in self.tasks
+            for name, settings in learners
         ]
-
-    def cell(
-        self,
-        task: str,
-        learner: str,
-        settings: Mapping[str, Any],
-        rivals: tuple[list[dict[str, Any]], ...] = (),
-    ) -> Cell:
-        """One learner with these settings on one task."""
-        label = f"{learner} {in_words(settings)}" if settings else learner
-        own = self.learners[learner]
-        return Cell(
-            task_name=task,
-            learner_name=label,
-            task=self.tasks[task][0],
-            order=as_order(self.tasks[task][1]),
-            learner=dataclasses.replace(own, **settings) if settings else own,
-            study=self,
-            rivals=rivals,
-        )
 
     def _variants(self, name: str) -> Iterator[dict[str, Any]]:
         """The settings of a learner, if they are known beforehand."""
@@ -185,6 +167,26 @@ class Study:
             return
         ranges = self.vary.get(name)
         yield from vary(ranges, self.search, self.samples, self.seed) if ranges else ({},)
+
+
+def cell_of(
+    study: Study,
+    task: str,
+    learner: str,
+    settings: Mapping[str, Any],
+    rivals: tuple[list[dict[str, Any]], ...] = (),
+) -> Cell:
+    """One learner of a study with these settings on one of its tasks."""
+    own = study.learners[learner]
+    return Cell(
+        task_name=task,
+        learner_name=f"{learner} {in_words(settings)}" if settings else learner,
+        task=study.tasks[task][0],
+        order=as_order(study.tasks[task][1]),
+        learner=dataclasses.replace(own, **settings) if settings else own,
+        study=study,
+        rivals=rivals,
+    )
 
 
 def _check_mapping(name: str, given: Any) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lexicone.studies.sweeps.design import Cell, Study
+from lexicone.studies.sweeps.design import Cell, Study, cell_of
 from lexicone.studies.sweeps.pruning import standings
 from lexicone.studies.sweeps.tuning import Tuner
 
@@ -25,7 +25,7 @@ class _Search:
         courses = [each.get("course", []) for each in self._tried]
         rivals = tuple([c[look] for c in courses if len(c) > look] for look in range(looks))
         self._asked = [
-            self._study.cell(self._task, self._learner, settings, rivals)
+            cell_of(self._study, self._task, self._learner, settings, rivals)
             for settings in self._tuner.ask(count)
         ]
         return self._asked
