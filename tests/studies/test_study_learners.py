@@ -4,7 +4,6 @@ import math
 import shutil
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -378,35 +377,6 @@ def test_the_same_as_a_study_file(cheap, tmp_path):
     (out / "results.json").write_text("{}", encoding="utf-8")  # and so are the cells
     assert list(results_of_parts(read_parts(read_toml(file)), out)) == list(found)
     assert len(cheap) == count
-
-
-def test_the_committed_study_is_the_file():
-    root = Path(__file__).parents[2] / "experiments"
-    cells = [
-        cell
-        for part in read_parts(read_toml(root / "learners.toml"))
-        for cell in learners.cells_of(part)
-    ]
-    kept = json.loads((root / "learners" / "results.json").read_text(encoding="utf-8"))
-    assert {cell.name: cell.facts for cell in cells} == {n: c["settings"] for n, c in kept.items()}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("study = 'ours'", "study: there is no 'ours'"),
-        ("study = 'learners'\npart = 3", r"part: expected tables"),
-        ("study = 'learners'\nkeys = 3", "part 1: has 'keys'"),
-        ("study = 'learners'\n[[part]]\ntasks = ['exp9']", "tasks: there is no 'exp9'"),
-        ("study = 'learners'\nseeds = 0", "seeds: must be at least 1"),
-    ],
-)
-def test_mistakes_in_a_study_file_are_named(text, message, tmp_path, monkeypatch):
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
-    (tmp_path / "few.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=f"^{message}"):
-        RunStudy(tmp_path / "few.toml", out=tmp_path / "out").run(Console(file=io.StringIO()))
-    assert not (tmp_path / "out").exists()
 
 
 def test_importing_the_command_is_light():
