@@ -1,6 +1,7 @@
 """Weights of objectives on segments, by hand."""
 
 import dataclasses
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,23 +10,39 @@ import pytest
 from lexicone.learning._distributions import beyond
 from lexicone.learning._spaces import read_actions
 from lexicone.learning.algos._ppo import PPO
-from lexicone.learning.algos._segment_rules import Verdict, weigh
+from lexicone.learning.algos._segment_rules import Verdict, raise_missed, weigh
 
 PRODUCTS = jnp.array([[1.0, -0.5], [-0.5, 1.0]])  # unit gradients, 120° apart
 LEARNER = PPO(rule="flow", margin=0.2, buffer=0.0)
 
 
-def weights(value: float, error: float = 0.0, learner: PPO = LEARNER) -> np.ndarray:
-    """Of two objectives, the first with threshold 0 and deviation 1; the last one's is 1."""
-    verdict = Verdict(
+def verdict_of(
+    value: float, error: float = 0.0, margin: float = 0.2, known: bool = True
+) -> Verdict:
+    """Of two objectives, the first with threshold 0 and deviation 1."""
+    return Verdict(
         jnp.array([value, 0.0]),
         jnp.zeros(1),
         jnp.ones(2),
         jnp.array([error, error]),
-        jnp.array(True),
+        jnp.array(known),
         jnp.zeros(1),
+        jnp.array([margin]),
     )
-    found = np.asarray(weigh(learner, PRODUCTS, verdict, jnp.zeros(1)).weights)
+
+
+def weights(
+    value: float,
+    error: float = 0.0,
+    learner: PPO = LEARNER,
+    *,
+    raised: float = 0.0,
+    **verdict: Any,
+) -> np.ndarray:
+    """Of two objectives; the last one's is 1."""
+    judged = verdict_of(value, error, **verdict)
+    found = weigh(learner, PRODUCTS, judged, jnp.zeros(1), jnp.array([raised]))
+    found = np.asarray(found.weights)
     return found / found[1] if found[1] else found
 
 
@@ -40,9 +57,29 @@ def test_a_threshold_is_raised_by_the_margin_and_by_standard_errors():
     careful = dataclasses.replace(LEARNER, buffer=2.0)
     np.testing.assert_allclose(weights(0.7, 0.25, careful), weights(0.2), atol=1e-6)
     np.testing.assert_allclose(weights(0.7, 0.25), [0.35, 1.0], atol=1e-6)
-    np.testing.assert_array_equal(
-        weights(-0.05), [1.0, 0.0]
-    )  # a quarter is missing: nothing else is heard
+    np.testing.assert_allclose(weights(0.7, raised=0.5), weights(0.2), atol=1e-6)
+
+
+def test_the_more_is_missing_the_harder_a_threshold_pulls_but_the_last_objective_is_always_heard():
+    """c = 8·missing up to 4, and λ = c + ½."""
+    np.testing.assert_allclose(weights(0.0, margin=0.0), [0.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(weights(-0.25, margin=0.0), [2.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(weights(-9.0, margin=0.0), [4.5, 1.0], atol=1e-6)
+    np.testing.assert_allclose(weights(9.0, margin=0.0, known=False), [4.5, 1.0], atol=1e-6)
+
+
+def test_what_stays_missing_raises_its_threshold_until_it_is_met():
+    raised = jnp.zeros(1)
+    for _ in range(10):
+        raised = raise_missed(LEARNER, raised, verdict_of(-0.1))
+    np.testing.assert_allclose(raised, [10 * LEARNER.correction * 0.1], rtol=1e-5)
+    for _ in range(2):  # of what is missing half a deviation counts at most
+        raised = raise_missed(LEARNER, raised, verdict_of(7.0))
+    np.testing.assert_allclose(raised, [0.0], atol=1e-7)
+    for _ in range(1000):
+        raised = raise_missed(LEARNER, raised, verdict_of(-7.0))
+    np.testing.assert_allclose(raised, [1.0])
+    np.testing.assert_allclose(raise_missed(LEARNER, raised, verdict_of(7.0, known=False)), [1.0])
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def _evaluate_compiled(
             act_key, step_key = jax.random.split(jax.random.fold_in(run_key, time))
             chosen = choose(world.actions, agent, rows, act_key, greedy=greedy)
             keys = jax.random.split(step_key, episodes)
-            new, states, reward, over, cut = jax.vmap(world.step)(
+            new, states, reward, over, cut, _ = jax.vmap(world.step)(
                 keys, states, world.actions.to_world(chosen, jnp)
             )
             total = total + jnp.where(alive[:, None], reward, 0.0).astype(total.dtype)

@@ -42,6 +42,14 @@ class Segment(NamedTuple):
     """It terminated or was cut off; the next step is of a new episode."""
     valid: Bool[Array, "T N"]
     """False for a step in which a copy only began anew: nothing was decided there."""
+    survival: Float[Array, "T N"] | None = None
+    """The chance with which the episode would go on after the step, of worlds that say so; else it did or did not."""
+
+    @property
+    def going_on(self) -> Float[Array, "T N"]:
+        """The chance to go on after each step, as far as it is known."""
+        went_on = jnp.where(self.terminated, 0.0, jnp.ones((), self.reward.dtype))
+        return went_on if self.survival is None else self.survival
 
 
 class Lanes(NamedTuple):
@@ -50,6 +58,8 @@ class Lanes(NamedTuple):
     earned: Float[Array, "N K"]
     discounted: Float[Array, "N K"]
     """``Σ γ^(t−i) r_i``: how much is at stake, the critics' unit."""
+    due: Float[Array, " N"]
+    """The chances with which the episode could have ended so far, added up."""
 
 
 class Summary(NamedTuple):
@@ -58,20 +68,23 @@ class Summary(NamedTuple):
     before: Float[Array, "T N K"]
     """What the episode had earned before the step."""
     discounted: Float[Array, "T N K"]
+    due: Float[Array, "T N"]
+    """With the step. Of whole episodes 1 on average, and 1 each where ends are no matter of chance."""
 
 
 class Standing(NamedTuple):
     """Where objectives stand: finished episodes, of which old ones are forgotten little by little."""
 
     returns: Moments
-    """Undiscounted, ``[K]``."""
+    """Undiscounted, ``[K]``; less what is due to the mere length of episodes."""
     met: Moments
     """Whether each threshold was met, ``[K−1]``."""
 
 
 def start_lanes(copies: int, objectives: int, dtype: Any) -> Lanes:
     """All episodes at their beginning."""
-    return Lanes(jnp.zeros((copies, objectives), dtype), jnp.zeros((copies, objectives), dtype))
+    none = jnp.zeros((copies, objectives), dtype)
+    return Lanes(none, none, none[:, 0])
 
 
 def no_standing(objectives: int, dtype: Any) -> Standing:
@@ -84,14 +97,21 @@ def follow(
 ) -> tuple[Lanes, Summary]:
     """The copies' episodes through a segment."""
 
-    def step(lanes: Lanes, now: tuple[Array, Array]) -> tuple[Lanes, Summary]:
-        reward, ended = now
+    def step(lanes: Lanes, now: tuple[Array, Array, Array]) -> tuple[Lanes, Summary]:
+        reward, ended, chance = now
         earned, discounted = lanes.earned + reward, gamma * lanes.discounted + reward
+        due = lanes.due + chance
         over = ended[:, None]
-        after = Lanes(jnp.where(over, 0.0, earned), jnp.where(over, 0.0, discounted))
-        return after, Summary(lanes.earned, discounted)
+        after = Lanes(
+            jnp.where(over, 0.0, earned),
+            jnp.where(over, 0.0, discounted),
+            jnp.where(ended, 0.0, due),
+        )
+        return after, Summary(lanes.earned, discounted, due)
 
-    return jax.lax.scan(step, lanes, (segment.reward, segment.ended))
+    cut = segment.ended & ~segment.terminated
+    chance = jnp.where(cut, 1.0, 1 - segment.going_on)
+    return jax.lax.scan(step, lanes, (segment.reward, segment.ended, chance))
 
 
 def take_stock(
@@ -99,15 +119,22 @@ def take_stock(
     segment: Segment,
     summary: Summary,
     thresholds: Float[Array, " thresholds"],
-    window: float | int,
+    window: Float[Array, ""] | float | int,
 ) -> Standing:
-    """Take note of the episodes that ended in a segment; each lets ``1/window`` of what was known be forgotten."""
+    """Take note of the episodes that ended in a segment; each lets ``1/window`` of what was known be forgotten.
+
+    Where chance ends episodes most of what returns differ by is their length. ``1 − Σ_t (1 − s_t)``, s_t the chance to
+    go on, is 0 on average whatever the policy does, and by how much it differs from 0 tells how long an episode was
+    for its chances; its product with the mean return is taken off (a control variate).
+    """
     ended = segment.ended & segment.valid
     kept = jnp.exp(-jnp.sum(ended) / window)
     totals = summary.before + segment.reward
     near = allow_rounding(thresholds)
     met = (totals[..., :-1] >= near[None, None]).astype(totals.dtype)
     returns, share = (m._replace(weight=kept * m.weight) for m in before)
+    known = jnp.where(returns.weight > 0, returns.mean, 0.0)
+    totals = totals - (summary.due - 1)[..., None] * known[None, None]
     return Standing(note(returns, totals, ended), note(share, met, ended))
 
 

@@ -215,7 +215,9 @@ class _Showing:
             for time in range(1, self.cap + 1):
                 chosen = policy.choose(np.asarray(seen[-1], float)[None], generator)
                 action = world.actions.to_world(chosen)[0]
-                row, state, reward, over, cut = step(jax.random.fold_in(own, time), state, action)
+                row, state, reward, over, cut, _ = step(
+                    jax.random.fold_in(own, time), state, action
+                )
                 seen.append(np.asarray(row))
                 done.append(np.asarray(action, float).reshape(-1))
                 rewards.append(np.asarray(reward))

@@ -56,8 +56,8 @@ class CompiledWorld:
     name: str
     reset: Callable[[Any], tuple[Any, Any]]
     """``key -> (row [D], state)``."""
-    step: Callable[[Any, Any, Any], tuple[Any, Any, Any, Any, Any]]
-    """``key, state, action -> (row [D], state, reward [K], terminated, truncated)``."""
+    step: Callable[[Any, Any, Any], tuple[Any, Any, Any, Any, Any, Any]]
+    """``key, state, action -> (row [D], state, reward [K], terminated, truncated, survival)``."""
     actions: Actions
     inputs: int
     objectives: int
@@ -188,12 +188,12 @@ def _open(
         observation, state = raw_reset(key, params) if with_params[0] else raw_reset(key)
         return see(observation), _without_keys(state)
 
-    def step(key: Any, state: Any, action: Any) -> tuple[Array, Any, Array, Array, Array]:
+    def step(key: Any, state: Any, action: Any) -> tuple[Array, Any, Array, Array, Array, Array]:
         state = _with_keys(state)
         found = (
             raw_step(key, state, action, params) if with_params[1] else raw_step(key, state, action)
         )
-        observation, after, reward, terminated, truncated = _read_step(found, params, name)
+        observation, after, reward, terminated, truncated, info = _read_step(found, params, name)
         paid = reward if rewards is None else rewards(state, action, after)
         paid = jnp.atleast_1d(
             jnp.asarray(jnp.stack(paid) if isinstance(paid, tuple | list) else paid, float)
@@ -209,7 +209,7 @@ def _open(
             )
         ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
         paid = paid if places == tuple(range(objectives)) else paid[jnp.asarray(places)]
-        return see(observation), _without_keys(after), paid, ends[0], ends[1]
+        return see(observation), _without_keys(after), paid, *ends, _survival(info, ends[0], name)
 
     def once(key: Any) -> Any:
         row, state = reset(key)
@@ -248,21 +248,31 @@ def _open(
     )
 
 
-def _read_step(found: Any, params: Any, name: str) -> tuple[Any, Any, Any, Any, Any]:
-    """What a step returned, without info; one ``done`` for both ends is told apart by the time."""
+def _survival(info: Any, terminated: Array, name: str) -> Array:
+    """With which chance the episode goes on: ``info["survival"]``; else 1 or 0, as it did or did not."""
+    if not isinstance(info, dict) or "survival" not in info:
+        return jnp.where(terminated, 0.0, 1.0)
+    survival = jnp.asarray(info["survival"], float)
+    if survival.size != 1:
+        raise _Misfit(f"task: {name} says survival of shape {survival.shape}, expected one number")
+    return jnp.clip(survival.reshape(()), 0.0, 1.0)
+
+
+def _read_step(found: Any, params: Any, name: str) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """What a step returned; one ``done`` for both ends is told apart by the time."""
     if isinstance(found, tuple) and len(found) == 6:
-        return found[:5]
+        return found
     if not isinstance(found, tuple) or len(found) != 5:
         count = len(found) if isinstance(found, tuple) else 1
         raise _Misfit(
             f"task: the step of {name} returns {count} values; expected (observation, state, reward, terminated, "
             "truncated, info)"
         )
-    observation, after, reward, done, _ = found
+    observation, after, reward, done, info = found
     most, time = getattr(params, "max_steps_in_episode", None), getattr(after, "time", None)
     done = jnp.asarray(done, bool)
     late = done & (time >= most) if most is not None and time is not None else jnp.zeros_like(done)
-    return observation, after, reward, done & ~late, late
+    return observation, after, reward, done & ~late, late, info
 
 
 def _check_alike(before: Any, after: Any, name: str) -> None:
@@ -370,10 +380,10 @@ def run_segment(
 
     def one(place: Places, action: Array, key: Any) -> tuple[Places, Any]:
         step_key, reset_key = jax.random.split(key)
-        row, state, reward, terminated, truncated = world.step(
+        row, state, reward, terminated, truncated, survival = world.step(
             step_key, place.state, world.actions.to_world(action, jnp)
         )
-        row, reward = row.astype(place.row.dtype), reward.astype(place.row.dtype)
+        row, reward, survival = (x.astype(place.row.dtype) for x in (row, reward, survival))
         time = place.time + 1
         own = terminated | truncated
         ended = own | (time >= cap)
@@ -382,15 +392,16 @@ def run_segment(
         after = Places(
             pick(new_row, row), jax.tree.map(pick, new_state, state), jnp.where(ended, 0, time)
         )
-        return after, (reward, row, terminated, ended, ended & ~own)
+        return after, (reward, row, terminated, ended, survival, ended & ~own)
 
     def step(places: Places, key: Any) -> tuple[Places, tuple[Segment, Array]]:
         act_key, world_key = jax.random.split(key)
         action = act(places.row, act_key)
         keys = jax.random.split(world_key, action.shape[0])
-        after, (reward, row, terminated, ended, cut) = jax.vmap(one)(places, action, keys)
+        after, (reward, row, terminated, ended, survival, cut) = jax.vmap(one)(places, action, keys)
         valid = jnp.ones_like(ended)
-        return after, (Segment(places.row, action, reward, row, terminated, ended, valid), cut)
+        segment = Segment(places.row, action, reward, row, terminated, ended, valid, survival)
+        return after, (segment, cut)
 
     places, (segment, cut) = jax.lax.scan(step, places, jax.random.split(key, length))
     return places, segment, jnp.sum(cut)

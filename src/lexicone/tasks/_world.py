@@ -120,9 +120,10 @@ class BoxWorld(World):
         x = self.move(state, action, w, jnp)
         reward = self.pay(state, action, x, jnp)
         over = jnp.asarray(False) if self.over is None else self.over(x, jnp)
+        survival = jnp.where(over, 0.0, self.gamma)
         if self.gamma < 1:
             over = over | ~jax.random.bernoulli(end, self.gamma)
-        return x, x, reward, over, jnp.asarray(False), {}
+        return x, x, reward, over, jnp.asarray(False), {"survival": survival}
 
     def optimum(self, order: OrderLike | None = None, *, grid: int = 1) -> Optimum:
         """The exact optimum of a grid, which is near the world's own: see `trend` for how near.
@@ -184,7 +185,8 @@ class LinearWorld(World):
         reward = -jnp.einsum("i,kij,j->k", both, jnp.asarray(model.costs, float), both)
         shock = jnp.asarray(self._roots[1], float) @ jax.random.normal(noisy, state.shape)
         x = jnp.asarray(model.A, float) @ state + jnp.asarray(model.B, float) @ action + shock
-        return x, x, reward, ~jax.random.bernoulli(end, model.gamma), jnp.asarray(False), {}
+        over = ~jax.random.bernoulli(end, model.gamma)
+        return x, x, reward, over, jnp.asarray(False), {"survival": jnp.asarray(model.gamma, float)}
 
     def optimum(self, order: OrderLike | None = None) -> Optimum:
         """The exact optimum; its gain never comes near the bounds of the actions."""

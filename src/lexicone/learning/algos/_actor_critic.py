@@ -117,7 +117,7 @@ class ActorCritic:
     """Those of the critics; the policy's by default."""
     activation: Activation = "tanh"
     """Of all hidden layers: ``"relu"`` or ``"tanh"``. In long trainings on noisy gradients relu units die."""
-    tail: float = number(by_task(0.1, 0.2), 0, 1)
+    tail: float = number(by_task(0.1, 0.02), 0, 1)
     """What is learned is a mean of the policy's parameters after all steps, the t-th weighing about t^(1/tail−1): with
     0.1 two thirds of the weight are in the last tenth. 0 takes the last parameters, 1 the plain mean. In environments
     the t-th update counts."""
@@ -134,9 +134,10 @@ class ActorCritic:
     buffer: float = number(by_task(0.5, 1.0))
     """With the expected criterion a threshold binds up to so many standard errors above it; by the rule ``"flow"`` in
     environments it counts as raised by as many."""
-    correction: float = number(0.05)
+    correction: float = number(by_task(0.05, 0.02))
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
-    Without it they settle where noise lifts enough of the estimates over the threshold."""
+    Without it they settle where noise lifts enough of the estimates over the threshold. In environments by the rule
+    ``"flow"``, whatever the criterion, and by at most one deviation of episodes."""
     on_none: OnNone = "skip"
     """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
     rule: GradientRule = field(default=by_task("cone", "flow"))
@@ -159,11 +160,17 @@ class ActorCritic:
     """A policy that has moved half as much again takes no more steps on a segment."""
     first_log_std: float = number(0.0, -20, 20)
     """ln of the deviation with which actions that are numbers begin, in units of half their range."""
+    last_log_std: float = number(-4.0, -20, 20)
+    """It is learned, but stays above a line from there to here: who stops trying too early learns nothing more."""
+    memory: float = number(20.0)
+    """Where objectives stand is told from about the last ``copies`` episodes at first, and by the end from so many
+    times more: policies then change slowly, and thresholds have to be met closely."""
     normalise: bool = True
     """Whether networks see observations less their running mean and divided by their deviation."""
     margin: float = number(0.2)
-    """Of the rule ``"flow"``, with the expected criterion: thresholds count as raised by so many deviations."""
-    pace: float = number(1.0)
+    """Of the rule ``"flow"``, with the expected criterion: thresholds count as raised by so many deviations at first,
+    and by none in the end."""
+    pace: float = number(8.0)
     """Of the rule ``"flow"``: how fast what is missing, in deviations of episodes, shall be made up."""
 
     usual_steps: ClassVar[int] = 100
@@ -187,6 +194,8 @@ class ActorCritic:
         "max_gradient",
         "target_kl",
         "first_log_std",
+        "last_log_std",
+        "memory",
         "margin",
         "pace",
     )

@@ -34,7 +34,7 @@ from lexicone.learning._segments import (
 )
 from lexicone.learning._spaces import Actions
 from lexicone.learning.algos._gradient_rules import start_multipliers, update_multipliers
-from lexicone.learning.algos._segment_rules import judge, weigh
+from lexicone.learning.algos._segment_rules import judge, raise_missed, weigh
 from lexicone.models._advantages import sum_until_end
 
 __all__ = ["Agent", "SegmentProblem", "SegmentState", "choose", "init", "learn"]
@@ -93,6 +93,8 @@ class SegmentState(NamedTuple):
     standing: Standing
     multipliers: Float[Array, " K-1"]
     """Of the Lagrangian rule; others leave them."""
+    raised: Float[Array, " K-1"]
+    """By how many deviations of episodes thresholds are raised, since they were missed so long."""
 
 
 def _orthogonal(network: Network, key: Any, last_scale: float) -> Network:
@@ -155,6 +157,7 @@ def init(learner: Any, problem: SegmentProblem, key: Any) -> SegmentState:
         start_lanes(learner.copies, count, dtype),
         no_standing(count, dtype),
         start_multipliers(count, dtype),
+        jnp.zeros(count - 1, dtype),
     )
 
 
@@ -178,7 +181,8 @@ def learn(
     actions, thresholds = problem.sizes.actions, problem.thresholds
     agent, valid = state.agent, segment.valid
     lanes, summary = follow(state.lanes, segment, learner.gamma)
-    standing = take_stock(state.standing, segment, summary, thresholds, learner.copies)
+    window = learner.copies * (1 + learner.memory * share)
+    standing = take_stock(state.standing, segment, summary, thresholds, window)
     at_stake = note(state.at_stake, summary.discounted, valid)
     reward = earn(learner.criterion, segment, summary, thresholds, problem.chances)
     unit = critic_units(learner.criterion, scale_of(at_stake), problem.chances)
@@ -186,7 +190,7 @@ def learn(
     rows, later = (standardise(agent.seen, part) for part in (segment.seen, segment.following))
     flat = partial(jnp.reshape, shape=(-1, rows.shape[-1]))
     value, following = (state.critics(flat(part)).reshape(reward.shape) for part in (rows, later))
-    following = jnp.where(segment.terminated[..., None], 0.0, following)
+    following = segment.going_on[..., None] * following
     surprise = jnp.where(valid[..., None], reward + learner.gamma * following - value, 0.0)
     advantage = sum_until_end(surprise, segment.ended, learner.gamma * learner.decay)
     credit = normalized(advantage, valid).reshape(-1, reward.shape[-1])
@@ -199,7 +203,8 @@ def learn(
     old, pull_back = jax.vjp(log_of_taken, (agent.policy, agent.log_std))
     products = gram(pull_back_all(pull_back, credit.T / jnp.maximum(jnp.sum(used), 1.0)))
     verdict = judge(learner, standing, thresholds, problem.chances, share)
-    direction = weigh(learner, products, verdict, state.multipliers)
+    raised = raise_missed(learner, state.raised, verdict)
+    direction = weigh(learner, products, verdict, state.multipliers, raised)
     mixed = credit @ direction.weights.astype(credit.dtype)
     size = jnp.sqrt(jnp.sum(mixed**2) / jnp.maximum(jnp.sum(used), 1.0))
     mixed = mixed / jnp.where(size > 0, size, 1.0)
@@ -230,6 +235,7 @@ def learn(
         at_stake=at_stake,
         lanes=lanes,
         standing=standing,
+        raised=raised,
         multipliers=update_multipliers(
             state.multipliers, verdict.values, verdict.limits, learner.multiplier_rate
         ),
@@ -319,6 +325,8 @@ def _epochs(
     )
     end, (kl, spread, going) = jax.lax.scan(epoch, begin, jax.random.split(key, learner.epochs))
     (policy, log_std), critics, kept, critic_kept, _ = end
+    floor = learner.first_log_std + share * (learner.last_log_std - learner.first_log_std)
+    log_std = jnp.maximum(log_std, floor)
     after = state._replace(
         agent=agent._replace(policy=policy, log_std=log_std),
         critics=critics,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from lexicone.directions._find_direction import Direction, Reason, find_direction
+from lexicone.directions._find_direction import Direction, find_direction
 from lexicone.learning._returns import allow_rounding
 from lexicone.learning._segments import Standing
 from lexicone.learning.algos._actor_critic import fading
@@ -13,8 +13,9 @@ from lexicone.learning.algos._gradient_rules import direction_by_rule
 
 __all__ = ["Verdict", "judge", "weigh"]
 
-_SHARPNESS = 4.0  # the larger, the less a threshold that is missed lets others be heard
-_SPENDING = 0.3  # times the pace: what is to spare goes more easily than it comes back
+_FASTEST = 8.0  # how much harder than the last objective a threshold that is missed pulls
+_SPENDING = 0.3  # the pace at which room is spent: it goes more easily than it comes back
+_NEAR = 0.5  # deviations: who misses a threshold by more is on the way; and by so much it is raised at most
 _LEAST_SHARE = 0.1  # the smallest deviation of a share of episodes that is reckoned with
 
 
@@ -31,6 +32,18 @@ class Verdict(NamedTuple):
     """Whether an episode has ended yet."""
     near: Float[Array, " K-1"]
     """What an episode's return has to reach."""
+    margin: Float[Array, " K-1"]
+    """By how many deviations thresholds are raised for safety."""
+
+    @property
+    def missing(self) -> Float[Array, " thresholds"]:
+        """What is missing, in deviations: less than 0 where there is room; 1 before the first episode has ended."""
+        return jnp.where(self.known, (self.limits - self.values[:-1]) / self.spread, 1.0)
+
+    @property
+    def spread(self) -> Float[Array, " thresholds"]:
+        """The deviations of what has thresholds, none of them 0."""
+        return jnp.maximum(self.deviation[:-1], 1e-6 * jnp.maximum(1.0, jnp.abs(self.values[:-1])))
 
     def met_by(self, totals: Float[Array, "T N K"]) -> Bool[Array, "T N thresholds"]:
         """Which of these returns meet each threshold."""
@@ -62,7 +75,23 @@ def judge(
         values = jnp.concatenate([met, values[-1:]])
         deviation = jnp.concatenate([spread, deviation[-1:]])
     error = deviation / jnp.sqrt(jnp.maximum(count, 1.0))
-    return Verdict(values, limits, deviation, error, count > 0, near)
+    margin = jnp.zeros_like(limits)
+    if learner.criterion == "expected":
+        margin = margin + learner.margin * (1 - 0.5 * share)
+    return Verdict(values, limits, deviation, error, count > 0, near, margin)
+
+
+def raise_missed(
+    learner: Any, before: Float[Array, " thresholds"], verdict: Verdict
+) -> Float[Array, " thresholds"]:
+    """By how many deviations thresholds count as raised since they have been missed: an integral.
+
+    Gradients of a segment are noise for the most part and promise too much: what is asked for is not what comes. Only
+    what is missing near the threshold counts, and what was raised goes three times as fast as it came.
+    """
+    off = jnp.where(verdict.missing < _NEAR, jnp.maximum(verdict.missing, -_NEAR), 0.0)
+    step = learner.correction * jnp.where(off > 0, off, 3 * off)
+    return jnp.where(verdict.known, jnp.clip(before + step, 0.0, _NEAR), before)
 
 
 def weigh(
@@ -70,53 +99,44 @@ def weigh(
     products: Float[Array, "K K"],
     verdict: Verdict,
     multipliers: Float[Array, " thresholds"],
+    raised: Float[Array, " thresholds"],
 ) -> Direction:
     """The direction by the learner's ``rule``."""
     if learner.rule != "flow":
         return direction_by_rule(
             learner, products, verdict.values, verdict.limits, verdict.error, multipliers
         )
-    return _flow_in_turn(learner, products, verdict)
+    return _flow(learner, products, verdict, raised)
 
 
-def _flow_in_turn(learner: Any, products: Float[Array, "K K"], verdict: Verdict) -> Direction:
-    """The flow in which the objective that pulls is the first that misses its threshold by a deviation, or the last.
+def _flow(
+    learner: Any,
+    products: Float[Array, "K K"],
+    verdict: Verdict,
+    raised: Float[Array, " thresholds"],
+) -> Direction:
+    """The flow: the last objective always pulls, and each threshold as hard as it is missed, up to four times as hard.
 
-    ``Σ_k π_k·flow(objectives 1…k)`` with ``π_k = s_k·Π_{j<k}(1−s_j)``, ``s_K = 1`` and
-    ``s_j = clip(4((τ_j − F_j)/σ_j + m_j), 0, 1)``: as long as much is missing nothing but what matters more is
-    heard, and near its threshold an objective becomes a rate that the next ones have to grant. m_j is the margin and,
-    since F_j is an estimate, ``buffer`` of its standard errors. What is to spare is spent at a third of the pace: with
-    noisy gradients it goes faster than it comes back, and estimates notice late. Before the first episode has ended
-    the first objective pulls.
+    An objective that had to wait for its turn would drift away meanwhile: a robot that first learns to save effort
+    stands still, and no later reward tells it to go on. What counts as missing is
+    ``(τ_j − F_j)/σ_j + m_j + ε_j + r_j``: with the margin m_j, ``buffer`` standard errors ε_j of the estimate, and r_j
+    of `raise_missed`. What is to spare is spent slowly: with noisy gradients it goes faster than it comes back, and
+    estimates notice late.
     """
-    count = products.shape[0]
-    spread = verdict.deviation[:-1]
-    values = jnp.where(verdict.known, verdict.values, 0.0)
-    limits = jnp.where(verdict.known, verdict.limits, 0.0)
-    least = 1e-6 * jnp.maximum(1.0, jnp.abs(values[:-1]))
-    spread = jnp.maximum(spread, least)
-    expected = learner.criterion == "expected"
-    margin = learner.margin + learner.buffer * verdict.error[:-1] / spread if expected else 0.0
-    missing = (limits - values[:-1]) / spread + margin
-    slow = jnp.where(missing > 0, 1.0, _SPENDING)
-    short = jnp.where(verdict.known, jnp.clip(_SHARPNESS * missing, 0.0, 1.0), 1.0)
-    short = jnp.concatenate([short, jnp.ones(1, short.dtype)])
-    turn = short * jnp.concatenate([jnp.ones(1, short.dtype), jnp.cumprod(1 - short[:-1])])
-    total, found = jnp.zeros(count, products.dtype), jnp.zeros((), bool)
-    for k in range(count):
-        part = find_direction(
-            products[: k + 1, : k + 1],
-            values[: k + 1],
-            limits[:k],
-            method="flow",
-            spread=spread[:k],
-            margin=(margin * jnp.ones_like(spread))[:k],
-            rate=(learner.pace * slow)[:k],
-        )
-        size = jnp.sqrt(jnp.maximum(part.weights @ products[: k + 1, : k + 1] @ part.weights, 0.0))
-        unit = jnp.where(size > 0, part.weights / jnp.where(size > 0, size, 1.0), 0.0)
-        total = total + turn[k] * jnp.pad(unit, (0, count - k - 1))
-        found = found | (part.found & (turn[k] > 0))
-    objective = jnp.argmax(short > 0)
-    reason = jnp.where(found, int(Reason.FOUND), int(Reason.ZERO_GRADIENT))
-    return Direction(total, objective, found, reason)
+    margin = verdict.margin + raised
+    if learner.criterion == "expected":
+        margin = margin + learner.buffer * verdict.error[:-1] / verdict.spread
+    missing = verdict.missing + margin
+    found = find_direction(
+        products,
+        jnp.where(verdict.known, verdict.values, 0.0),
+        jnp.where(verdict.known, verdict.limits, verdict.spread),
+        method="flow",
+        spread=verdict.spread,
+        margin=margin,
+        rate=jnp.where(missing > 0, learner.pace, _SPENDING),
+        fastest=_FASTEST,
+        prices=2 * _FASTEST,
+    )
+    first = jnp.argmax(jnp.concatenate([missing > 0, jnp.ones(1, bool)]))
+    return found._replace(objective=first)
