@@ -94,7 +94,7 @@ class ColumnGeneration:
         reached = self.reach_floors(floors)
         if reached is not Outcome.OPTIMAL:
             return without_maximum(pairs, objective, reached)
-        value, best_bound, rough = -np.inf, np.inf, True
+        value, best_bound, rough, settled = -np.inf, np.inf, True, False
         for step in range(_MOST_STEPS):
             if step or floors or len(self.policies) > 1:
                 outcome, value, weights = self._solve_master(objective, floors)
@@ -102,6 +102,9 @@ class ColumnGeneration:
                     return StageMaximum(outcome, np.inf, np.inf, weights, best_values)
                 if value >= cap:
                     return StageMaximum(Outcome.CAPPED, value, np.inf, weights, best_values)
+            if settled and (best_bound - value) <= gap * max(1.0, abs(best_bound)):
+                best_bound = max(best_bound, value)
+                return StageMaximum(Outcome.OPTIMAL, value, best_bound, best_weights, best_values)
             accuracy = 1e-2 * (best_bound - value)
             size = max(1.0, abs(value)) if np.isfinite(value) else 1.0
             exact = not rough or not 1e-10 * size <= accuracy <= size
@@ -119,7 +122,7 @@ class ColumnGeneration:
             if (
                 same or bound <= best_bound
             ):  # of two that prove the same, the values that do not slip
-                best_weights, best_values = weights, found.values
+                best_weights, best_values, settled = weights, found.values, exact
             best_bound = min(bound, best_bound)
             if self.progress is not None:
                 self.progress(f"{len(self.policies)} policies, between {value:.9g} and {bound:.9g}")

@@ -32,8 +32,10 @@ def end_components(
         leaves = np.zeros(pairs.num_pairs, dtype=bool)
         leaves[row[(part[pairs.state[row]] != part[target]) | stuck[target]]] = True
         if not (free & leaves).any():
-            inside = np.unique(pairs.state[free])
-            region[inside] = np.unique(part[inside], return_inverse=True)[1]
+            inside = np.flatnonzero(~stuck)
+            used = np.zeros(part.max() + 1, dtype=np.int64)
+            used[part[inside]] = 1
+            region[inside] = (np.cumsum(used) - 1)[part[inside]]
             break
         free = free & ~leaves
     return region, free

@@ -45,8 +45,10 @@ def best_ending_policy(
     chain, steps_left = _until_end(pairs, policy)
     values, slack = np.zeros(pairs.num_states), 0.0
     size, sweeps = np.abs(reward).max(initial=0.0), _SWEEPS
+    known: np.ndarray | None = None
     for _ in range(max_steps):
-        values = chain.values(reward[policy], values)
+        values = chain.values(reward[policy], values) if known is None else known
+        known = None
         score = reward + pairs.next @ values
         best = pairs.best_by_state(score)
         gain = score[best] - score[policy]
@@ -59,7 +61,7 @@ def best_ending_policy(
         if sweeps:
             ahead = _far_ahead(pairs, reward, policy, values, score, noise)
             if ahead is not None:
-                policy, chain, steps_left = ahead
+                policy, chain, steps_left, known = ahead
                 if time.monotonic() > deadline:
                     break
                 continue
@@ -90,14 +92,18 @@ def _far_ahead(
     values: Float[np.ndarray, " S"],
     score: Float[np.ndarray, " N"],
     noise: float,
-) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"]] | None:
-    """The policy that looks many steps ahead, by sweeps of value iteration, as `_ending_in_time` gives it.
+) -> tuple[Int[np.ndarray, " S"], Chain, Float[np.ndarray, " S"], Float[np.ndarray, " S"]] | None:
+    """The policy that looks many steps ahead, by sweeps of value iteration, as `_ending_in_time` gives it; its values.
 
     None if it never ends somewhere, if its factors may be large, or if it is not better than the policy: then single
     steps have to do.
     """
-    for _ in range(_SWEEPS):
-        score = reward + pairs.next @ pairs.highest_by_state(score)
+    sweep = pairs.component_sweep if pairs.num_states > _SMALL else None
+    if sweep is not None:
+        score = reward + pairs.next @ sweep.run(reward, pairs.highest_by_state(score), _SWEEPS)
+    else:
+        for _ in range(_SWEEPS):
+            score = reward + pairs.next @ pairs.highest_by_state(score)
     as_good = score >= pairs.highest_by_state(score)[pairs.state] - noise
     ahead = np.where(as_good[policy], policy, pairs.best_by_state(score))
     if never_ending_states(
@@ -112,10 +118,11 @@ def _far_ahead(
     steps_left = chain.values(np.ones(pairs.num_states))
     if not ((steps_left > 0) & (steps_left < MOST_STEPS_TO_END)).all():
         return None
-    gained = chain.values(reward[ahead], values) - values
+    improved = chain.values(reward[ahead], values)
+    gained = improved - values
     if not (gained >= -10 * noise).all() or not gained.max(initial=0.0) > 100 * noise:
         return None
-    return ahead, chain, steps_left
+    return ahead, chain, steps_left, improved
 
 
 def _until_end(pairs: StateActions, policy: Int[np.ndarray, " S"]) -> tuple[Chain, np.ndarray]:

@@ -16,16 +16,19 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
+from lexicone.exact._component_sweep import ComponentSweep, component_sweep
 from lexicone.exact._tolerances import NO_CHANCE, NO_VISITS
 from lexicone.models._chain import Chain, factorises_well
 from lexicone.models._mdp import MDP, decision_states
-from lexicone.models._reachability import reachable
+from lexicone.models._reachability import reachable, without_doubles
 
 __all__ = ["STAY", "StateActions", "all_state_actions"]
 
 STAY = -1
 """The action of a pair that stays for ever."""
 _CHAINS = 3  # that are remembered
+_FEW_PAIRS = 3  # per state, on average: with more, maxima are taken state by state
+_MOST_COLUMNS = 64  # pairs of one state: likewise
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,13 @@ class StateActions:
     @cached_property
     def banded(self) -> bool:
         """Whether the chain of every policy factorises well, as a grid's do and a random graph's do not."""
-        return factorises_well(self.graph(np.ones(self.num_pairs, dtype=bool)))
+        return factorises_well(without_doubles(self.graph(np.ones(self.num_pairs, dtype=bool))))
+
+    @cached_property
+    def component_sweep(self) -> ComponentSweep | None:
+        """Value iteration in the order of the strong components; None where that order does not help."""
+        whole = np.ones(self.num_pairs, dtype=bool)
+        return component_sweep(self.graph(whole), self.next, self.offsets)
 
     @cached_property
     def pairs_per_state(self) -> int:
@@ -80,10 +89,34 @@ class StateActions:
         count = np.diff(self.offsets)
         return int(count[0]) if len(count) and (count == count[0]).all() else 0
 
+    @cached_property
+    def _columns(self) -> tuple[Int[np.ndarray, " N"], list[int], Int[np.ndarray, " S"]] | None:
+        """The pairs sorted by their place in their state: all first ones, all second ones, and so on; those of states
+        with more pairs before the others. How many there are of each, and each state's place. None if there are many.
+        """
+        count = np.diff(self.offsets)
+        few = 0 < self.num_pairs <= _FEW_PAIRS * self.num_states
+        if not few or count.max() > _MOST_COLUMNS:
+            return None
+        states = np.argsort(-count, kind="stable")
+        sizes = np.searchsorted(-count[states], -np.arange(count.max(initial=0)))
+        pairs = [self.first[states[:size]] + column for column, size in enumerate(sizes)]
+        place = np.empty(len(states), dtype=np.int64)
+        place[states] = np.arange(len(states))
+        return np.concatenate(pairs), sizes.tolist(), place
+
     def highest_by_state(self, score: Float[np.ndarray, " N"]) -> Float[np.ndarray, " S"]:
         """The highest score of each state's pairs."""
         if not self.pairs_per_state:
-            return np.maximum.reduceat(score, self.first) if self.num_states else score
+            if self._columns is None:
+                return np.maximum.reduceat(score, self.first) if self.num_states else score
+            order, sizes, place = self._columns
+            score, done = score[order], self.num_states
+            highest = score[:done]
+            for size in sizes[1:]:
+                np.maximum(highest[:size], score[done : done + size], out=highest[:size])
+                done += size
+            return highest[place]
         highest = score[:: self.pairs_per_state].copy()
         # a few long passes: quicker than many short ones
         for column in range(1, self.pairs_per_state):
@@ -95,7 +128,8 @@ class StateActions:
         highest = self.highest_by_state(score)
         if not self.pairs_per_state:
             hit = np.flatnonzero(score == highest[self.state])
-            return hit[np.unique(self.state[hit], return_index=True)[1]]
+            state = self.state[hit]
+            return hit[np.concatenate([[True], state[1:] != state[:-1]])[: len(hit)]]
         place = np.zeros(self.num_states, dtype=np.int64)
         for column in range(self.pairs_per_state - 1, 0, -1):
             place[score[column :: self.pairs_per_state] == highest] = column
@@ -144,7 +178,7 @@ class StateActions:
     @cached_property
     def can_end(self) -> Bool[np.ndarray, " N"]:
         """Whether the episode may end with this pair (with γ<1: every pair)."""
-        return np.asarray(self.next.sum(axis=1)).ravel() < 1 - NO_CHANCE
+        return self.next @ np.ones(self.num_states) < 1 - NO_CHANCE
 
     def numbers_of(self, actions: Int[np.ndarray, " S"]) -> Int[np.ndarray, " S"]:
         """The pair of each state with that action; −1 where there is none."""
@@ -169,13 +203,15 @@ class StateActions:
         return reachable(self.graph(pairs), marked, backward=not forward)
 
     def graph(self, pairs: Bool[np.ndarray, " N"]) -> sparse.csr_array:
-        """Which state the pairs lead to from which, ``[S,S]``."""
-        edges = self.next[np.flatnonzero(pairs)].tocoo()
-        source = self.state[pairs][edges.coords[0]]
-        data = (np.ones(len(source), dtype=np.int8), (source, edges.coords[1]))
-        graph = sparse.csr_array(data, shape=(self.num_states, self.num_states))
-        graph.data[:] = 1
-        return graph
+        """Which state the pairs lead to from which, ``[S,S]``; an edge of several pairs is there several times."""
+        table, edges = self.next, self.next.indptr[self.offsets]
+        data, targets = table.data, table.indices
+        if not pairs.all():
+            kept = np.repeat(pairs, np.diff(table.indptr))
+            data, targets = data[kept], targets[kept]
+            edges = np.concatenate([[0], np.cumsum(kept)])[edges]
+        shape = (self.num_states, self.num_states)
+        return sparse.csr_array((data, targets, edges.astype(np.int32)), shape=shape)
 
 
 def all_state_actions(

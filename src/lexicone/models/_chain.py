@@ -182,8 +182,13 @@ def _factorise(matrix: sparse.csr_array, places: Int[np.ndarray, " S"] | None) -
                 diag_pivot_thresh=0.0,
                 options={"SymmetricMode": True},
             )
+        place = np.empty(size, dtype=np.int32)
+        place[places] = np.arange(size)
+        source = np.repeat(place, np.diff(matrix.indptr))
+        rows, columns = np.append(source, place), np.append(place[matrix.indices], place)
+        ordered = (np.append(-matrix.data, np.ones(size)), (rows, columns))
         return sparse_linalg.splu(
-            sparse.csc_array(sparse.eye_array(size) - matrix[places][:, places]),
+            sparse.csc_array(ordered, shape=(size, size)),
             permc_spec="NATURAL",
             diag_pivot_thresh=0.0,
             relax=1,

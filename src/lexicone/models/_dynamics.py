@@ -45,6 +45,10 @@ class Dynamics(ABC):
 
     def reachable(self) -> Bool[np.ndarray, " S"]:
         """The states that some policy visits with positive probability."""
+        return self._reached.copy()
+
+    @cached_property
+    def _reached(self) -> Bool[np.ndarray, " S"]:
         return reachable(self.graph, self.initial > 0)
 
     def can_terminate(self) -> Bool[np.ndarray, " S"]:

@@ -50,15 +50,14 @@ def evaluate(
         for _ in range(horizon):
             left = reward + gamma * (chain @ left)
         return mdp.initial @ left
-    gain, bias, steps = _gain_and_bias(mdp, policy, gamma)
-    if steps.max(initial=0.0) > _LONGEST:
-        _refuse_long(steps[reachable(mdp.chain(policy), mdp.initial > 0)])
+    gain, bias, steps = _gain_and_bias(mdp, policy, gamma, from_start=True)
+    _refuse_long(steps)
     return _from_start(mdp, gain, bias)
 
 
 def estimate(mdp: MDP, policy: Any, gamma: float) -> Float[np.ndarray, " K"]:
     """`evaluate` whatever rounding makes of it, for those who judge that themselves."""
-    return _from_start(mdp, *_gain_and_bias(mdp, policy, gamma)[:2])
+    return _from_start(mdp, *_gain_and_bias(mdp, policy, gamma, from_start=True)[:2])
 
 
 def state_values(mdp: MDP, policy: Any, *, gamma: float = 1.0) -> Float[np.ndarray, "S K"]:
@@ -90,17 +89,25 @@ def _limit(mdp: MDP, gain: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 
 def _gain_and_bias(
-    mdp: MDP, policy: Any, gamma: float
+    mdp: MDP, policy: Any, gamma: float, *, from_start: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``[S,K]`` both, and for γ=1 the steps ``[S]`` that rounding has added up over, where they may be many."""
+    """``[S,K]`` both, and for γ=1 the steps ``[S]`` that rounding has added up over, where they may be many.
+
+    With ``from_start`` for the states alone that the policy comes to; 0 in all others.
+    """
     check_model(mdp, gamma)
     chain, reward = mdp.chain(policy), mdp.policy_reward(policy)
+    among = reachable(chain, mdp.initial > 0) if from_start else np.ones(len(reward), dtype=bool)
+    if gamma < 1:
+        among &= ~mdp.terminal
+    if not among.all():
+        chain = sparse.csr_array(chain[among][:, np.flatnonzero(among)])
+    gain, bias, steps = np.zeros_like(reward), np.zeros_like(reward), np.zeros(len(reward))
     if gamma == 1:
-        return _undiscounted(chain, reward)
-    values = np.zeros_like(reward)
-    alive = np.flatnonzero(~mdp.terminal)
-    values[alive] = _solver(gamma * chain[alive][:, alive]).value_columns(reward[alive])
-    return np.zeros_like(reward), values, np.zeros(0)
+        gain[among], bias[among], steps[among] = _undiscounted(chain, reward[among])
+    else:
+        bias[among] = _solver(gamma * chain).value_columns(reward[among])
+    return gain, bias, steps
 
 
 def _undiscounted(

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.sparse import csgraph
 
-__all__ = ["reachable", "steps_from", "strong_components", "towards"]
+__all__ = ["reachable", "steps_from", "strong_components", "towards", "without_doubles"]
 
 
 def reachable(
@@ -40,6 +40,7 @@ def strong_components(
     graph: sparse.csr_array,
 ) -> tuple[Int[np.ndarray, " S"], Bool[np.ndarray, " C"]]:
     """The maximal sets of states that all lead to each other: each state's number, and which sets edges leave."""
+    graph = without_doubles(graph)
     count, component = csgraph.connected_components(graph, connection="strong")
     source, target = (component[end] for end in graph.tocoo().coords)
     left = np.zeros(count, dtype=bool)
@@ -47,10 +48,19 @@ def strong_components(
     return component, left
 
 
+def without_doubles(graph: sparse.csr_array) -> sparse.csr_array:
+    """The same with each edge once, as SciPy's strong components need it; its searches do not."""
+    if graph.has_canonical_format:
+        return graph
+    graph = graph.copy()
+    graph.sum_duplicates()
+    return graph
+
+
 def _breadth_first(graph: sparse.csr_array, marked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Order and predecessors of a search that starts in one more state, number S, with edges to all marked ones."""
-    count = len(marked)
-    start = sparse.csr_array(marked[None].astype(np.int8))
-    no_edges = sparse.csr_array((count + 1, 1), dtype=np.int8)
-    joined = sparse.csr_array(sparse.hstack([sparse.vstack([graph, start]), no_edges]))
-    return csgraph.breadth_first_order(joined, count)
+    count, starts = len(marked), np.flatnonzero(marked)
+    ends = np.append(graph.indptr, graph.indptr[-1] + len(starts)).astype(np.int32)
+    targets = np.concatenate([graph.indices, starts], dtype=np.int32, casting="unsafe")
+    edges = (np.ones(len(targets)), targets, ends)
+    return csgraph.breadth_first_order(sparse.csr_array(edges, shape=(count + 1, count + 1)), count)

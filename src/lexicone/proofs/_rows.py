@@ -109,9 +109,10 @@ def read_rows(mdp: MDP, gamma: float) -> Rows:
     weight = model.probability[of_kept]
     weight = weight / np.bincount(choice, weight, len(counts))[choice]
     inside = target >= 0
-    shape = (len(counts), len(states))
-    matrix = sparse.csr_array((weight[inside], (choice[inside], target[inside])), shape=shape)
-    first = np.concatenate([[0], np.cumsum(counts)])
+    shape, first = (len(counts), len(states)), np.concatenate([[0], np.cumsum(counts)])
+    stays = np.concatenate([[0], np.cumsum(inside)])[first]
+    matrix = sparse.csr_array((weight[inside], target[inside], stays), shape=shape)
+    matrix.sum_duplicates()
     mean = sparse.csr_array((weight, np.arange(len(weight)), first), (len(counts), len(weight)))
     return Rows(
         states=states,
