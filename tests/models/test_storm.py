@@ -139,6 +139,22 @@ def test_schedulers_look_like_those_of_storm(tmp_path):
         assert [{k: c[k] for k in ("index", "labels", "prob")} for c in known] == entry["c"]
 
 
+def test_states_without_a_choice_are_warned_of(tmp_path):
+    file = tmp_path / "stuck.prism"
+    file.write_text(
+        'mdp\nmodule m\n x:[0..3] init 0;\n [] x<2 -> (x\'=x+1);\nendmodule\nlabel "end" = x=3;\n'
+    )
+    with pytest.warns(UserWarning, match=r"stuck\.prism: 1 state has no choice, a deadlock.*x=2"):
+        mdp = lx.MDP.from_prism(file, ['Pmax=? [F "end"]'])
+    assert lx.solve(mdp, lx.Order([])).values.tolist() == [0.0]
+    file.write_text(
+        file.read_text().replace("x<2 ->", "x<3 ->").replace("endm", " [] x=3 -> true;\nendm")
+    )
+    assert (
+        lx.MDP.from_prism(file, ['Pmax=? [F "end"]']).num_states > 0
+    )  # no warning, which would be an error
+
+
 def test_what_storm_cannot_build_is_one_line(tmp_path):
     bad = tmp_path / "bad.prism"
     bad.write_text("mdp\nmodule m\n s:[0..2 init 0;\nendmodule")

@@ -1,10 +1,11 @@
 """How much memory is left, and a refusal of what needs more, before any of it is taken."""
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["available_bytes", "bytes_text", "check_memory"]
+__all__ = ["available_bytes", "bytes_text", "check_memory", "no_more_memory"]
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -28,9 +29,35 @@ def available_bytes() -> int:
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            left.append(max(0, limit - pages * resource.getpagesize()))
+            left.append(max(0, limit - _own_bytes()))
     return min(left)
+
+
+def _own_bytes() -> int:
+    """This process's address space, on Linux; an OSError elsewhere."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def no_more_memory() -> Iterator[None]:
+    """What takes more memory than is left inside, C++ too, raises MemoryError, where the system would end the process.
+
+    Nothing changes where the system has no such limit.
+    """
+    try:
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        limit = _own_bytes() + available_bytes()
+        if before[0] == resource.RLIM_INFINITY or limit < before[0]:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def check_memory(name: str, needed: int | float, what: str) -> None:

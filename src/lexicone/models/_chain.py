@@ -186,7 +186,7 @@ def _factorise(matrix: sparse.csr_array, places: Int[np.ndarray, " S"] | None) -
         place[places] = np.arange(size)
         source = np.repeat(place, np.diff(matrix.indptr))
         rows, columns = np.append(source, place), np.append(place[matrix.indices], place)
-        ordered = (np.append(-matrix.data, np.ones(size)), (rows, columns))
+        ordered = (np.append(np.negative(matrix.data), np.ones(size)), (rows, columns))
         return sparse_linalg.splu(
             sparse.csc_array(ordered, shape=(size, size)),
             permc_spec="NATURAL",

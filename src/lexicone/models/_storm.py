@@ -5,10 +5,12 @@ Storm hands a model over as a UMB file, which is read as any other. stormpy is i
 
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lexicone._base.memory import available_bytes, bytes_text, no_more_memory
 from lexicone.models._explicit import Explicit
 from lexicone.models._mdp import MDP
 from lexicone.models._product import check_before, check_properties, make_model
@@ -28,7 +30,9 @@ def from_storm(model: Any, objectives: Any, discounted: Any) -> MDP:
 def from_prism(path: Any, objectives: Any, constants: Any, discounted: Any) -> MDP:
     """See `MDP.from_prism`."""
     check_before(path, objectives, discounted)
-    return make_model(_explicit(build_with_storm(path, constants)), objectives, discounted)
+    model = build_with_storm(path, constants)
+    _warn_of_deadlocks(model, path)
+    return make_model(_explicit(model), objectives, discounted)
 
 
 def build_with_storm(path: str | os.PathLike[str], constants: Any = None) -> Any:
@@ -48,11 +52,30 @@ def build_with_storm(path: str | os.PathLike[str], constants: Any = None) -> Any
         options.set_build_all_reward_models()
         options.set_build_choice_labels()
         options.set_build_state_valuations()
-        return stormpy.build_model(program, options=options)
+        with no_more_memory():
+            return stormpy.build_model(program, options=options)
+    except MemoryError:
+        raise ValueError(
+            f"path: {os.fspath(path)!r} has too many states: to build them Storm needs more memory than the "
+            f"{bytes_text(available_bytes())} that are left"
+        ) from None
     except (RuntimeError, stormpy.exceptions.StormError) as error:
         raise ValueError(
             f"path: Storm cannot build {os.fspath(path)!r}: {_one_line(error)}"
         ) from None
+
+
+def _warn_of_deadlocks(model: Any, path: str | os.PathLike[str]) -> None:
+    """Storm lets states without a choice loop, and says nothing; PRISM warns of them."""
+    stuck = model.labeling.get_states("deadlock")
+    count = stuck.get_number_of_set_bits()
+    if count:
+        first = model.state_valuations.to_string(stuck.get_next_set_index(0))
+        warnings.warn(
+            f"{os.fspath(path)}: {count} state{'s have' if count > 1 else ' has'} no choice, a deadlock, and loop"
+            f"{'' if count > 1 else 's'} for ever {'(one is ' if count > 1 else '('}{first.strip('[]')})",
+            stacklevel=4,
+        )
 
 
 def _explicit(model: Any) -> Explicit:
