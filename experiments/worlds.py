@@ -1,7 +1,7 @@
-"""The default learner in continuous worlds with a known optimum: ``python experiments/worlds.py [WORLD …]``.
+"""One learner in continuous worlds with a known optimum: ``python experiments/worlds.py [WORLD …]``.
 
 Writes ``experiments/worlds/NAME.json``: each seed's means over fresh episodes, which thresholds hold, and how far the
-last objective is behind the optimum. Eight minutes on two cores for all.
+last objective is behind the optimum. The settings are the defaults, but for four times as many copies.
 """
 
 import json
@@ -17,6 +17,7 @@ from lexicone.tasks import WORLDS, known_optimum, world
 
 OUT = Path(__file__).parent / "worlds"
 SEEDS, STEPS, EPISODES = 10, 1_000_000, 2000
+LEARNER = lx.PPO(copies=64)
 
 
 def main() -> None:
@@ -24,7 +25,7 @@ def main() -> None:
     for name in sys.argv[1:] or WORLDS:
         task, best = world(name), np.array(known_optimum(name)["values"])
         begin = time.perf_counter()
-        trained = lx.train(task, task.order, seeds=SEEDS, steps=STEPS)
+        trained = lx.train(task, task.order, LEARNER, seeds=SEEDS, steps=STEPS)
         seconds = time.perf_counter() - begin
         returns = trained.evaluate(EPISODES, seed=1).returns.astype(float)
         means = returns.mean(axis=1)
@@ -33,6 +34,7 @@ def main() -> None:
         found = {
             "world": name,
             "steps": STEPS,
+            "copies": LEARNER.copies,
             "seeds": SEEDS,
             "episodes": EPISODES,
             "held": int(held.all(axis=1).sum()),

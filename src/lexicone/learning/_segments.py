@@ -119,16 +119,19 @@ def take_stock(
     segment: Segment,
     summary: Summary,
     thresholds: Float[Array, " thresholds"],
-    window: Float[Array, ""] | float | int,
+    window: float | int,
+    memory: Float[Array, ""] | float = 0.0,
 ) -> Standing:
     """Take note of the episodes that ended in a segment; each lets ``1/window`` of what was known be forgotten.
+
+    But of what was known no more than ``1/memory`` is forgotten at once.
 
     Where chance ends episodes most of what returns differ by is their length. ``1 − Σ_t (1 − s_t)``, s_t the chance to
     go on, is 0 on average whatever the policy does, and by how much it differs from 0 tells how long an episode was
     for its chances; its product with the mean return is taken off (a control variate).
     """
     ended = segment.ended & segment.valid
-    kept = jnp.exp(-jnp.sum(ended) / window)
+    kept = jnp.exp(-jnp.minimum(jnp.sum(ended) / window, 1 / jnp.maximum(memory, 1e-6)))
     totals = summary.before + segment.reward
     near = allow_rounding(thresholds)
     met = (totals[..., :-1] >= near[None, None]).astype(totals.dtype)

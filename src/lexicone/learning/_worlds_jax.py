@@ -385,8 +385,9 @@ def run_segment(
         )
         row, reward, survival = (x.astype(place.row.dtype) for x in (row, reward, survival))
         time = place.time + 1
-        own = terminated | truncated
-        ended = own | (time >= cap)
+        late = truncated | (time >= cap)  # and sure to end: no matter of chance
+        own, ended = terminated | truncated, terminated | late
+        terminated = terminated & ~(late & (survival > 0))
         new_row, new_state = world.reset(reset_key)
         pick = lambda new, old: jnp.where(ended, jnp.asarray(new, jnp.asarray(old).dtype), old)  # noqa: E731
         after = Places(

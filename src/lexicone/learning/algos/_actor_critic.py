@@ -131,7 +131,7 @@ class ActorCritic:
     misses thresholds by chance, and would otherwise settle on the safest ways before later objectives have a say."""
     smoothing: float = number(0.3, 0, 1, below=True)
     """How much of the estimates of earlier batches is kept at first; more and more as steps become smaller."""
-    buffer: float = number(by_task(0.5, 1.0))
+    buffer: float = number(by_task(0.5, 2.0))
     """With the expected criterion a threshold binds up to so many standard errors above it; by the rule ``"flow"`` in
     environments it counts as raised by as many."""
     correction: float = number(by_task(0.05, 0.02))
@@ -162,14 +162,13 @@ class ActorCritic:
     """ln of the deviation with which actions that are numbers begin, in units of half their range."""
     last_log_std: float = number(-4.0, -20, 20)
     """It is learned, but stays above a line from there to here: who stops trying too early learns nothing more."""
-    memory: float = number(20.0)
-    """Where objectives stand is told from about the last ``copies`` episodes at first, and by the end from so many
-    times more: policies then change slowly, and thresholds have to be met closely."""
+    memory: float = number(0.1)
+    """Where objectives stand is told from this part of the updates so far, the latest ones, and from at least about
+    ``copies`` episodes: the slower policies change the more can be known of them."""
     normalise: bool = True
     """Whether networks see observations less their running mean and divided by their deviation."""
     margin: float = number(0.2)
-    """Of the rule ``"flow"``, with the expected criterion: thresholds count as raised by so many deviations at first,
-    and by none in the end."""
+    """Of the rule ``"flow"``, with the expected criterion: thresholds count as raised by so many deviations."""
     pace: float = number(8.0)
     """Of the rule ``"flow"``: how fast what is missing, in deviations of episodes, shall be made up."""
 

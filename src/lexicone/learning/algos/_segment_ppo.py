@@ -181,8 +181,8 @@ def learn(
     actions, thresholds = problem.sizes.actions, problem.thresholds
     agent, valid = state.agent, segment.valid
     lanes, summary = follow(state.lanes, segment, learner.gamma)
-    window = learner.copies * (1 + learner.memory * share)
-    standing = take_stock(state.standing, segment, summary, thresholds, window)
+    memory = learner.memory * state.taken
+    standing = take_stock(state.standing, segment, summary, thresholds, learner.copies, memory)
     at_stake = note(state.at_stake, summary.discounted, valid)
     reward = earn(learner.criterion, segment, summary, thresholds, problem.chances)
     unit = critic_units(learner.criterion, scale_of(at_stake), problem.chances)

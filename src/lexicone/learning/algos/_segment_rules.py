@@ -15,6 +15,7 @@ __all__ = ["Verdict", "judge", "weigh"]
 
 _FASTEST = 8.0  # how much harder than the last objective a threshold that is missed pulls
 _SPENDING = 0.3  # the pace at which room is spent: it goes more easily than it comes back
+_HASTE = 16.0  # how much faster than in proportion what is missing is made up
 _NEAR = 0.5  # deviations: who misses a threshold by more is on the way; and by so much it is raised at most
 _LEAST_SHARE = 0.1  # the smallest deviation of a share of episodes that is reckoned with
 
@@ -77,7 +78,7 @@ def judge(
     error = deviation / jnp.sqrt(jnp.maximum(count, 1.0))
     margin = jnp.zeros_like(limits)
     if learner.criterion == "expected":
-        margin = margin + learner.margin * (1 - 0.5 * share)
+        margin = margin + learner.margin
     return Verdict(values, limits, deviation, error, count > 0, near, margin)
 
 
@@ -134,7 +135,7 @@ def _flow(
         method="flow",
         spread=verdict.spread,
         margin=margin,
-        rate=jnp.where(missing > 0, learner.pace, _SPENDING),
+        rate=jnp.where(missing > 0, learner.pace * (1 + _HASTE * missing), _SPENDING),
         fastest=_FASTEST,
         prices=2 * _FASTEST,
     )
