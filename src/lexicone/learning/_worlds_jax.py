@@ -209,7 +209,8 @@ def _open(
             )
         ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
         paid = paid if places == tuple(range(objectives)) else paid[jnp.asarray(places)]
-        return see(observation), _without_keys(after), paid, *ends, _survival(info, ends[0], name)
+        survival = _survival(info, ends[0], name)
+        return see(observation), _without_keys(after), paid, ends[0], ends[1], survival
 
     def once(key: Any) -> Any:
         row, state = reset(key)
