@@ -63,7 +63,7 @@ def ends(task: Any, action: int, count: int) -> list[tuple[bool, bool]]:
     _, state = world.reset(jax.random.key(0))
     found = []
     for _ in range(count):
-        _, state, reward, over, cut = world.step(jax.random.key(1), state, jnp.int32(action))
+        _, state, reward, over, cut, _ = world.step(jax.random.key(1), state, jnp.int32(action))
         assert reward.shape == (2,)
         found.append((bool(over), bool(cut)))
     return found
@@ -205,7 +205,7 @@ def test_the_adapters_of_the_page():
     )
     assert (world.inputs, world.actions.low, world.limit) == (3, (-1.0, -1.0), 1000)
     row, state = world.reset(jax.random.key(0))
-    row, state, reward, over, _ = world.step(jax.random.key(1), state, jnp.ones(2))
+    row, state, reward, over, _, _ = world.step(jax.random.key(1), state, jnp.ones(2))
     np.testing.assert_allclose(reward, [2.0, -1.0])
     assert bool(over)
     world = open_jax_world(
@@ -214,7 +214,7 @@ def test_the_adapters_of_the_page():
     row, state = world.reset(jax.random.key(0))
     found = []
     for action in (0, 0, 0, 1):
-        row, state, _, over, cut = world.step(jax.random.key(1), state, jnp.int32(action))
+        row, state, _, over, cut, _ = world.step(jax.random.key(1), state, jnp.int32(action))
         found.append((bool(over), bool(cut)))
     assert found == [(False, False)] * 2 + [(False, True), (True, False)]
     np.testing.assert_allclose(row, [4.0, 0.0])
