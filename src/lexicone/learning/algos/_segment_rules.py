@@ -11,7 +11,7 @@ from lexicone.learning._segments import Standing
 from lexicone.learning.algos._actor_critic import fading
 from lexicone.learning.algos._gradient_rules import direction_by_rule
 
-__all__ = ["Verdict", "judge", "weigh"]
+__all__ = ["Verdict", "judge", "raise_missed", "weigh"]
 
 _FASTEST = 8.0  # how much harder than the last objective a threshold that is missed pulls
 _SPENDING = 0.3  # the pace at which room is spent: it goes more easily than it comes back
@@ -116,18 +116,20 @@ def _flow(
     verdict: Verdict,
     raised: Float[Array, " thresholds"],
 ) -> Direction:
-    """The flow: the last objective always pulls, and each threshold as hard as it is missed, up to four times as hard.
+    """The flow: the last objective always pulls, and each threshold the harder the more it is missed.
 
     An objective that had to wait for its turn would drift away meanwhile: a robot that first learns to save effort
     stands still, and no later reward tells it to go on. What counts as missing is
     ``(τ_j − F_j)/σ_j + m_j + ε_j + r_j``: with the margin m_j, ``buffer`` standard errors ε_j of the estimate, and r_j
-    of `raise_missed`. What is to spare is spent slowly: with noisy gradients it goes faster than it comes back, and
-    estimates notice late.
+    of `raise_missed`. Of x deviations it asks to be made up at a rate of ``κx(1 + 16x)``, κ being the ``pace``, and at
+    most at 8. What is to spare is spent slowly: with noisy gradients it goes faster than it comes back, and estimates
+    notice late.
     """
     margin = verdict.margin + raised
     if learner.criterion == "expected":
         margin = margin + learner.buffer * verdict.error[:-1] / verdict.spread
     missing = verdict.missing + margin
+    haste = learner.pace * (1 + _HASTE * jnp.minimum(missing, 1.0))
     found = find_direction(
         products,
         jnp.where(verdict.known, verdict.values, 0.0),
@@ -135,7 +137,7 @@ def _flow(
         method="flow",
         spread=verdict.spread,
         margin=margin,
-        rate=jnp.where(missing > 0, learner.pace * (1 + _HASTE * missing), _SPENDING),
+        rate=jnp.where(missing > 0, haste, _SPENDING),
         fastest=_FASTEST,
         prices=2 * _FASTEST,
     )
