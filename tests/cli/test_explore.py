@@ -96,7 +96,9 @@ def test_a_mistake_is_one_line_and_nothing_is_served(arguments, message, capsys)
 
 @pytest.mark.slow
 def test_it_serves_on_this_computer_until_it_is_interrupted():
-    command = [sys.executable, "-m", "lexicone", "explore", "--no-browser", "--port", "0"]
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # in the background too
+    code = f"{heed}; from lexicone.cli import main; main()"
+    command = [sys.executable, "-c", code, "explore", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

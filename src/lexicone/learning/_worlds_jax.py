@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from lexicone.learning._segments import Segment
 from lexicone.learning._spaces import Actions, check_no_image, read_actions
+from lexicone.learning._world_keys import with_keys, without_keys
 from lexicone.order import Order, match_names
 
 __all__ = [
@@ -186,10 +187,10 @@ def _open(
 
     def reset(key: Any) -> tuple[Array, Any]:
         observation, state = raw_reset(key, params) if with_params[0] else raw_reset(key)
-        return see(observation), _without_keys(state)
+        return see(observation), without_keys(state)
 
     def step(key: Any, state: Any, action: Any) -> tuple[Array, Any, Array, Array, Array, Array]:
-        state = _with_keys(state)
+        state = with_keys(state)
         found = (
             raw_step(key, state, action, params) if with_params[1] else raw_step(key, state, action)
         )
@@ -210,7 +211,7 @@ def _open(
         ends = [jnp.asarray(end, bool).reshape(()) for end in (terminated, truncated)]
         paid = paid if places == tuple(range(objectives)) else paid[jnp.asarray(places)]
         survival = _survival(info, ends[0], name)
-        return see(observation), _without_keys(after), paid, ends[0], ends[1], survival
+        return see(observation), without_keys(after), paid, ends[0], ends[1], survival
 
     def once(key: Any) -> Any:
         row, state = reset(key)
@@ -293,31 +294,6 @@ def _check_alike(before: Any, after: Any, name: str) -> None:
 
 class _Misfit(ValueError):
     """A mistake that is found while a world is traced: by us, not in the user's functions."""
-
-
-class _KeyData(NamedTuple):
-    """A ``jax.random`` key as numbers, which a file can hold."""
-
-    data: Any
-
-
-def _without_keys(state: Any) -> Any:
-    """The state with keys as numbers."""
-    return jax.tree.map(
-        lambda leaf: _KeyData(jax.random.key_data(leaf)) if _is_key(leaf) else leaf, state
-    )
-
-
-def _with_keys(state: Any) -> Any:
-    return jax.tree.map(
-        lambda leaf: jax.random.wrap_key_data(leaf.data) if isinstance(leaf, _KeyData) else leaf,
-        state,
-        is_leaf=lambda leaf: isinstance(leaf, _KeyData),
-    )
-
-
-def _is_key(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _name(task: Any) -> str:

@@ -38,6 +38,8 @@ _SNAPSHOTS = 40
 _LEFT_OUT = ("fruit-tree-6", "fruit-tree-7")  # only when asked for
 _FOR_SEGMENTS = (
     "copies",
+    "last_log_std",
+    "memory",
     "length",
     "minibatches",
     "max_gradient",
