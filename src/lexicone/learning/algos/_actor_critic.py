@@ -137,7 +137,7 @@ class ActorCritic:
     correction: float = number(by_task(0.05, 0.02))
     """With the expected criterion: how fast a threshold that values stay below is raised, by at most 3 standard errors.
     Without it they settle where noise lifts enough of the estimates over the threshold. In environments by the rule
-    ``"flow"``, whatever the criterion, and by at most one deviation of episodes."""
+    ``"flow"``, whatever the criterion, and by at most half a deviation of episodes."""
     on_none: OnNone = "skip"
     """Without a direction: skip the step, follow the current objective's gradient, or the first's."""
     rule: GradientRule = field(default=by_task("cone", "flow"))
